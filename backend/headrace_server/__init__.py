@@ -1,0 +1,1 @@
+"""The control plane of Headrace: REST, events and the served dashboard."""

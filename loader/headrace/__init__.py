@@ -1,0 +1,1 @@
+"""Headrace: the data loader that large language-model training runs on."""
