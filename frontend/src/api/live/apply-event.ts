@@ -1,0 +1,81 @@
+import type { InfiniteData, QueryClient } from "@tanstack/react-query";
+
+import { figuresKey } from "../queries/figure";
+import { jobKey, jobQuery } from "../queries/job";
+import { mixKey, mixQuery, versionsKey } from "../queries/mix";
+import { ranksQuery } from "../queries/ranks";
+import type { JobSummary, MixVersion } from "../types";
+
+import type { LiveEvent } from "./event-stream";
+import type { KeyedThrottle } from "./throttle";
+
+/** The events the server sends, by name. */
+export const EVENT_NAMES = ["snapshot", "job", "mix", "activation"] as const;
+
+interface JobPage {
+  items: JobSummary[];
+  next_cursor: string | null;
+}
+
+function patchJob(client: QueryClient, job: JobSummary): boolean {
+  client.setQueryData(jobQuery(job.id).queryKey, (old) =>
+    old === undefined ? old : { ...old, ...job },
+  );
+  let listed = false;
+  client.setQueriesData<InfiniteData<JobPage, string>>({ queryKey: ["jobs"] }, (old) => {
+    if (!old?.pages.some((page) => page.items.some(({ id }) => id === job.id))) return old;
+    listed = true;
+    const patch = (item: JobSummary) => (item.id === job.id ? job : item);
+    return { ...old, pages: old.pages.map((page) => ({ ...page, items: page.items.map(patch) })) };
+  });
+  return listed;
+}
+
+function onJob(client: QueryClient, throttle: KeyedThrottle, job: JobSummary): void {
+  if (!patchJob(client, job)) {
+    throttle.run("jobs", () => void client.invalidateQueries({ queryKey: ["jobs"] }));
+  }
+  throttle.run(`reports:${job.id}`, () => {
+    void client.invalidateQueries({ queryKey: ranksQuery(job.id).queryKey });
+    void client.invalidateQueries({ queryKey: figuresKey(job.id) });
+  });
+}
+
+function onMix(client: QueryClient, jobId: string, version: MixVersion): void {
+  client.setQueryData(mixQuery(jobId).queryKey, (old) =>
+    old !== undefined && old.version > version.version ? old : version,
+  );
+  void client.invalidateQueries({ queryKey: versionsKey(jobId) });
+  void client.invalidateQueries({ queryKey: jobQuery(jobId).queryKey });
+}
+
+/**
+ * Brings the query cache up to date with one event: what the event carries is put in place, what it only
+ * announces is fetched again, at most as often as `throttle` lets it. An unknown event changes nothing.
+ */
+export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: LiveEvent): void {
+  switch (event.name) {
+    case "snapshot":
+      // After a gap anything may have changed, the figures and versions too.
+      for (const job of (event.data as { jobs: JobSummary[] }).jobs) patchJob(client, job);
+      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
+      break;
+    case "job":
+      onJob(client, throttle, event.data as JobSummary);
+      break;
+    case "mix": {
+      const { job, version } = event.data as { job: string; version: MixVersion };
+      onMix(client, job, version);
+      break;
+    }
+    case "activation": {
+      const { job } = event.data as { job: string };
+      void client.invalidateQueries({ queryKey: mixKey(job) });
+      throttle.run(
+        `activation:${job}`,
+        () => void client.invalidateQueries({ queryKey: jobKey(job) }),
+      );
+      break;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { MixVersion } from "./types";
+
+interface ProblemError {
+  loc: (string | number)[];
+  msg: string;
+}
+
+/** The members of an RFC 9457 problem as this server sends them. */
+export interface ProblemBody {
+  title?: string;
+  status?: number;
+  detail?: string;
+  code?: string;
+  errors?: ProblemError[];
+  request_id?: string;
+  /** On 412 only: the version that is newest now. */
+  current?: MixVersion;
+}
+
+/** A request the server answered with an error; `message` is fit to be shown. */
+export class ApiProblem extends Error {
+  readonly status: number;
+  readonly body: ProblemBody;
+
+  constructor(status: number, body: ProblemBody) {
+    super(describe(status, body));
+    this.name = "ApiProblem";
+    this.status = status;
+    this.body = body;
+  }
+}
+
+function describe(status: number, body: ProblemBody): string {
+  const main = body.detail ?? body.title ?? `The server answered ${status}.`;
+  const details = (body.errors ?? []).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);
+  // One field error usually is the detail itself.
+  return details.length === 0 || body.detail?.includes(details[0] ?? "")
+    ? main
+    : `${main} (${details.join("; ")})`;
+}
+
+/** Reads an error body of any kind; something else than JSON (a proxy's page) gives its status only. */
+export function toProblem(response: Response, body: unknown): ApiProblem {
+  const usable = typeof body === "object" && body !== null ? (body as ProblemBody) : {};
+  return new ApiProblem(response.status, usable);
+}
+
+/** What to tell the reader about any failure of a request. */
+export function errorMessage(error: unknown): string {
+  if (error instanceof ApiProblem) return error.message;
+  if (error instanceof TypeError) return "The server can't be reached.";
+  return error instanceof Error ? error.message : String(error);
+}
+
+export const hasStatus = (error: unknown, status: number): error is ApiProblem =>
+  error instanceof ApiProblem && error.status === status;

@@ -1,0 +1,31 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+
+import { api, unwrap } from "../client";
+import { pollUnlessLive } from "../connection";
+
+import { jobKey } from "./job";
+
+export const FIGURES = ["mix", "throughput", "wait", "loss", "epochs"] as const;
+export type FigureName = (typeof FIGURES)[number];
+export type XAxis = "step" | "time";
+export type Theme = "light" | "dark";
+
+/** More points than a chart has pixels only cost time. */
+const MAX_POINTS = 600;
+
+export const figuresKey = (jobId: string) => [...jobKey(jobId), "figures"] as const;
+
+/** A chart as the server drew it, with the same numbers as a table; the last one stays while the next loads. */
+export const figureQuery = (jobId: string, name: FigureName, x: XAxis, theme: Theme) =>
+  queryOptions({
+    queryKey: [...figuresKey(jobId), name, x, theme],
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.GET("/api/v1/jobs/{job}/figures/{name}", {
+          params: { path: { job: jobId, name }, query: { x, theme, max_points: MAX_POINTS } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: pollUnlessLive(10_000),
+  });

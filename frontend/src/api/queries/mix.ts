@@ -1,0 +1,86 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+
+import { api, unwrap } from "../client";
+import { pollUnlessLive } from "../connection";
+import type { MixEdit, MixVersion } from "../types";
+
+import { jobKey } from "./job";
+
+export const mixKey = (jobId: string) => [...jobKey(jobId), "mix"] as const;
+export const versionsKey = (jobId: string) => [...mixKey(jobId), "versions"] as const;
+
+/** The entity tag of a version: what If-Match must name to change it. */
+export const versionTag = (version: number) => `"v${version}"`;
+
+/** The newest version of the mix, in force or on its way. */
+export const mixQuery = (jobId: string) =>
+  queryOptions({
+    queryKey: [...mixKey(jobId), "newest"],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/jobs/{job}/mix", { params: { path: { job: jobId } }, signal })),
+    refetchInterval: pollUnlessLive(2000),
+  });
+
+/** All versions, newest first, page by page. */
+export const versionsQuery = (jobId: string) =>
+  infiniteQueryOptions({
+    queryKey: versionsKey(jobId),
+    queryFn: ({ signal, pageParam }) =>
+      unwrap(
+        api.GET("/api/v1/jobs/{job}/mix/versions", {
+          params: {
+            path: { job: jobId },
+            query: { limit: 50, ...(pageParam && { cursor: pageParam }) },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: pollUnlessLive(5000),
+  });
+
+/** What the server says the weights would do; `basis` makes a new newest version a new question. */
+export const previewQuery = (
+  jobId: string,
+  basis: number,
+  weights: Readonly<Record<string, number>>,
+  rampSteps: number,
+) =>
+  queryOptions({
+    queryKey: [...jobKey(jobId), "preview", basis, weights, rampSteps],
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.POST("/api/v1/jobs/{job}/mix/preview", {
+          params: { path: { job: jobId } },
+          body: { weights, ramp_steps: rampSteps },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    retry: false,
+    gcTime: 30_000,
+  });
+
+/** Proposes new weights on top of version `basis`; ApiProblem 412 when it is no longer the newest. */
+export const proposeMix = (jobId: string, basis: number, edit: MixEdit): Promise<MixVersion> =>
+  unwrap(
+    api.PUT("/api/v1/jobs/{job}/mix", {
+      params: { path: { job: jobId }, header: { "if-match": versionTag(basis) } },
+      body: edit,
+    }),
+  );
+
+/** Proposes the weights of an earlier version again, as a new version on top of `basis`. */
+export const revertMix = (
+  jobId: string,
+  basis: number,
+  version: number,
+  reason: string,
+): Promise<MixVersion> =>
+  unwrap(
+    api.POST("/api/v1/jobs/{job}/mix/versions/{version}/revert", {
+      params: { path: { job: jobId, version }, header: { "if-match": versionTag(basis) } },
+      body: { reason },
+    }),
+  );

@@ -1,0 +1,33 @@
+import type { Connection } from "@/api/connection";
+import { formatAge } from "@/lib/time";
+
+export type LiveState = "live" | "connecting" | "polling" | "cut-off";
+
+/** After this long without any answer the page is out of date, whatever the sockets say. */
+const CUT_OFF_MS = 20_000;
+
+/** What the reader should know of the connection: events, polling instead, or nothing at all. */
+export function liveState(
+  { stream, answering, lastContactMs }: Connection,
+  nowMs: number,
+): LiveState {
+  if (stream === "open") return "live";
+  const silent = lastContactMs !== null && nowMs - lastContactMs > CUT_OFF_MS;
+  if (!answering || silent) return "cut-off";
+  return stream === "connecting" ? "connecting" : "polling";
+}
+
+/** The state in words, with the age of the last answer where it matters. */
+export function liveText(state: LiveState, lastContactMs: number | null, nowMs: number): string {
+  const age = lastContactMs === null ? "never" : `${formatAge(lastContactMs, nowMs)} ago`;
+  switch (state) {
+    case "live":
+      return "Live";
+    case "connecting":
+      return "Connecting";
+    case "polling":
+      return `Not live: polling, last update ${age}`;
+    case "cut-off":
+      return `Not live: last update ${age}, retrying`;
+  }
+}

@@ -1,0 +1,11 @@
+import { Link } from "@tanstack/react-router";
+
+import { EmptyState } from "@/components/page-states";
+
+export function NotFound() {
+  return (
+    <EmptyState title="There is no such page">
+      <Link to="/jobs">All jobs</Link>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,23 @@
+/** The part of plotly.js that is used here; the package brings no types of its own. */
+declare module "plotly.js-basic-dist-min" {
+  export interface PlotlyModule {
+    react(
+      element: HTMLElement,
+      data: readonly object[],
+      layout: object,
+      config: object,
+    ): Promise<unknown>;
+    purge(element: HTMLElement): void;
+    relayout(element: HTMLElement, update: Record<string, unknown>): Promise<unknown>;
+    toImage(
+      figure: { data: readonly object[]; layout: object; config: object },
+      options: { format: "png"; width: number; height: number; scale: number },
+    ): Promise<string>;
+    Plots: { resize(element: HTMLElement): void };
+    version: string;
+  }
+  const plotly: PlotlyModule;
+  // The package has this export only.
+  // eslint-disable-next-line import-x/no-default-export
+  export default plotly;
+}

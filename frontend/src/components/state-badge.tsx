@@ -1,0 +1,36 @@
+import classes from "./state-badge.module.css";
+
+type Tone = "ok" | "warn" | "bad" | "quiet";
+
+/** Every state of a job, an attempt, a rank and a version; a new one must be given a tone here. */
+const TONES = {
+  running: "ok",
+  live: "ok",
+  applied: "ok",
+  finished: "quiet",
+  superseded: "quiet",
+  waiting: "quiet",
+  proposed: "warn",
+  seen: "warn",
+  agreed: "warn",
+  late: "warn",
+  stale: "warn",
+  stuck: "bad",
+  stalled: "bad",
+  failed: "bad",
+  lost: "bad",
+} as const satisfies Record<string, Tone>;
+
+export type AnyState = keyof typeof TONES;
+
+const LABELS: Partial<Record<AnyState, string>> = { stuck: "not advancing" };
+
+/** The state as a word with a dot; the dot's colour says nothing that the word doesn't. */
+export function StateBadge({ state }: { state: AnyState }) {
+  return (
+    <span className={classes.badge} data-tone={TONES[state]}>
+      <span className={classes.dot} aria-hidden="true" />
+      {LABELS[state] ?? state}
+    </span>
+  );
+}

@@ -1,0 +1,74 @@
+import { useState } from "react";
+
+import type { MixVersion } from "@/api/types";
+import { StateBadge } from "@/components/state-badge";
+import { Moment } from "@/components/time";
+import { formatCount, plural } from "@/lib/format";
+import { mixDifference } from "@/lib/mix-difference";
+
+import classes from "./history-page.module.css";
+import { RevertForm } from "./revert-form";
+import { VersionDifference } from "./version-difference";
+
+interface Props {
+  jobId: string;
+  version: MixVersion;
+  /** The version it was made from; undefined for the first and for one on a page not loaded yet. */
+  parent: MixVersion | undefined;
+  newest: MixVersion;
+}
+
+/** One version of the mix. */
+export function VersionRow({ jobId, version, parent, newest }: Props) {
+  const [reverting, setReverting] = useState(false);
+  const differs = mixDifference(newest.weights_ppm, version.weights_ppm).length > 0;
+  const titleId = `version-${version.version}`;
+  return (
+    <li className={classes.version} aria-labelledby={titleId}>
+      <div className={classes.head}>
+        <h3 id={titleId} className={classes.number}>
+          v{version.version}
+        </h3>
+        <StateBadge state={version.life.state} />
+        <span className={classes.who}>
+          {version.author}, <Moment at={version.created_at} />
+          {version.origin === "local" && ", from the training script"}
+          {version.reverts !== null && `, back to v${version.reverts}`}
+        </span>
+        {differs && !reverting && (
+          <button type="button" className={classes.revert} onClick={() => setReverting(true)}>
+            Revert to v{version.version}
+          </button>
+        )}
+      </div>
+      <p className={classes.reason}>{version.reason}</p>
+      <VersionDifference version={version} parent={parent} />
+      <p className={classes.note}>
+        <WhenAndWhere version={version} />
+      </p>
+      {reverting && (
+        <RevertForm
+          jobId={jobId}
+          version={version.version}
+          basis={newest.version}
+          onDone={() => setReverting(false)}
+        />
+      )}
+    </li>
+  );
+}
+
+function WhenAndWhere({
+  version: { life, from_step: fromStep, ramp_steps: rampSteps },
+}: {
+  version: MixVersion;
+}) {
+  const parts = [
+    fromStep !== null && `asked for step ${formatCount(fromStep)}`,
+    rampSteps > 0 && `ramp of ${plural(rampSteps, "step")}`,
+    life.agreed_step !== null && `agreed at step ${formatCount(life.agreed_step)}`,
+    life.total_ranks > 0 &&
+      `applied on ${formatCount(life.applied_ranks)} of ${plural(life.total_ranks, "rank")}`,
+  ].filter((part) => part !== false);
+  return <>{parts.join(" · ")}</>;
+}

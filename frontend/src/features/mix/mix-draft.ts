@@ -1,0 +1,100 @@
+import type { MixVersion } from "@/api/types";
+import { largestRemainder } from "@/lib/largest-remainder";
+import { ppm, WHOLE, type Ppm } from "@/lib/units";
+
+/** One source of an edit that has not been sent. */
+export interface DraftRow {
+  source: string;
+  weight: Ppm;
+  /** What the reader last asked for; the proportion in which this row shares what the others leave. */
+  wish: Ppm;
+  /** A locked row keeps its weight when the rest is normalised. */
+  locked: boolean;
+}
+
+/** An edit of the mix: the version it starts from and the weights as they stand. */
+export interface MixDraft {
+  basis: number;
+  before: Readonly<Record<string, Ppm>>;
+  rows: readonly DraftRow[];
+}
+
+const weightsOf = (version: MixVersion): Record<string, Ppm> =>
+  Object.fromEntries(
+    Object.entries(version.weights_ppm).map(([source, value]) => [source, ppm(value)]),
+  );
+
+/** A fresh edit of `version`; `order` is the job's order of sources. */
+export function startDraft(version: MixVersion, order: readonly string[]): MixDraft {
+  const before = weightsOf(version);
+  const rows = order.map((source) => {
+    const weight = before[source] ?? ppm(0);
+    return { source, weight, wish: weight, locked: false };
+  });
+  return { basis: version.version, before, rows };
+}
+
+/** The same weights on top of another version: what an editor does who keeps their edit after a conflict. */
+export const rebaseDraft = (draft: MixDraft, version: MixVersion): MixDraft => ({
+  ...draft,
+  basis: version.version,
+  before: weightsOf(version),
+});
+
+export const totalOf = (draft: MixDraft): Ppm =>
+  ppm(draft.rows.reduce((sum, row) => sum + row.weight, 0));
+
+export const isChanged = (draft: MixDraft): boolean =>
+  draft.rows.some(({ source, weight }) => weight !== (draft.before[source] ?? 0));
+
+export const draftWeights = (draft: MixDraft): Record<string, Ppm> =>
+  Object.fromEntries(draft.rows.map(({ source, weight }) => [source, weight]));
+
+/** Gives the rows that are neither locked nor `kept` what the others leave of the whole, by their wishes. */
+function fillRest(rows: readonly DraftRow[], kept: string | null): DraftRow[] {
+  const fixed = (row: DraftRow) => row.locked || row.source === kept;
+  const taken = rows.filter(fixed).reduce((sum, row) => sum + row.weight, 0);
+  const free = rows.filter((row) => !fixed(row));
+  const shares = largestRemainder(
+    free.map((row) => row.wish),
+    ppm(Math.max(0, WHOLE - taken)),
+  );
+  const bySource = new Map(free.map((row, index) => [row.source, shares[index] ?? ppm(0)]));
+  return rows.map((row) => ({ ...row, weight: bySource.get(row.source) ?? row.weight }));
+}
+
+/**
+ * Sets one weight, held between 0 and the whole. With `balance` the other unlocked rows share the rest in the
+ * proportions last asked for, so that passing through 100 % loses nothing; paused ones stay paused.
+ */
+export function setWeight(
+  draft: MixDraft,
+  source: string,
+  weight: Ppm,
+  balance: boolean,
+): MixDraft {
+  const held = ppm(Math.min(WHOLE, Math.max(0, Math.round(weight))));
+  const rows = draft.rows.map((row) =>
+    row.source === source ? { ...row, weight: held, wish: held } : row,
+  );
+  return { ...draft, rows: balance ? fillRest(rows, source) : rows };
+}
+
+/** Makes the unlocked rows share what the locked ones leave, in the proportions they show. */
+export function normaliseRest(draft: MixDraft): MixDraft {
+  const rows = draft.rows.map((row) => ({ ...row, wish: row.weight }));
+  return { ...draft, rows: fillRest(rows, null) };
+}
+
+export const toggleLock = (draft: MixDraft, source: string): MixDraft => ({
+  ...draft,
+  rows: draft.rows.map((row) => (row.source === source ? { ...row, locked: !row.locked } : row)),
+});
+
+/** Why the weights can't be sent as they are, or null. */
+export function draftProblem(draft: MixDraft): string | null {
+  const total = totalOf(draft);
+  if (!isChanged(draft)) return `These are the weights of v${draft.basis}: nothing to send.`;
+  if (total === WHOLE) return null;
+  return `The weights sum to ${Number((total / 10_000).toFixed(4))} %, not 100 %. Change one or normalise the rest.`;
+}

@@ -1,0 +1,41 @@
+/** When an edit takes effect, as the reader typed it. */
+export interface Schedule {
+  when: "now" | "at-step";
+  step: string;
+  ramp: string;
+}
+
+export const NOW: Schedule = { when: "now", step: "", ramp: "0" };
+
+export interface ParsedSchedule {
+  fromStep: number | null;
+  rampSteps: number;
+  stepError: string | null;
+  rampError: string | null;
+}
+
+const MAX_STEP = 2 ** 53 - 1;
+
+/** A whole number from 0 on; thousands may be grouped by commas, spaces or underscores. */
+export function parseWhole(text: string): number | null {
+  const digits = text.replaceAll(/[\s,_]/g, "");
+  if (!/^\d+$/.test(digits)) return null;
+  const value = Number(digits);
+  return value <= MAX_STEP ? value : null;
+}
+
+/** The step and the ramp of a schedule, with what is wrong with either. */
+export function parseSchedule({ when, step, ramp }: Schedule): ParsedSchedule {
+  const fromStep = when === "now" ? null : parseWhole(step);
+  const rampSteps = ramp.trim() === "" ? 0 : parseWhole(ramp);
+  return {
+    fromStep,
+    rampSteps: rampSteps ?? 0,
+    stepError:
+      when === "at-step" && fromStep === null
+        ? `'${step}' is not a step; give a whole number from 0 on`
+        : null,
+    rampError:
+      rampSteps === null ? `'${ramp}' is no number of steps; give a whole number from 0 on` : null,
+  };
+}
