@@ -1,0 +1,158 @@
+"""Which files under a path are a source's shards, and why the others are not.
+
+Names decide here, content decides when a shard is opened. `=` in a name means nothing, and neither does anything else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from headrace.errors import SourceError
+
+EXTENSIONS: Final = (".arrow", ".feather", ".ipc", ".parquet")
+_UNFINISHED: Final = (".tmp", ".temp", ".part", ".partial", ".inprogress", ".crc", ".swp", ".bak", ".lock", "~")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The shards of a source: `files` are (path, size in bytes), `ignored` are (path, reason), both sorted by path.
+
+    Paths are relative to `root`, with forward slashes.
+    """
+
+    root: Path
+    files: tuple[tuple[str, int], ...]
+    ignored: tuple[tuple[str, str], ...]
+
+
+def discover(source: str, root: Path | str) -> Found:
+    """The shards of `source` at `root`: one file, whatever its name, or all below a folder.
+
+    Symbolic links are followed; each real file and folder is visited once, so cycles end. Raises SourceError, naming
+    the source and the path, when there is nothing at `root`, a folder can't be listed, or no shard is found.
+    """
+    root = Path(root)
+    try:
+        status = root.stat()
+    except OSError as error:
+        raise SourceError(f"source '{source}': {_missing(root, error)}") from error
+    if not stat.S_ISDIR(status.st_mode):
+        return _single_file(source, root, status)
+    walk = _Walk(source, root)
+    walk.folder(root, "", status)
+    if not walk.files:
+        raise SourceError(f"source '{source}': {root} holds no shards ({_summary(walk.ignored)}); {_WANTED}")
+    return Found(root, tuple(sorted(walk.files)), tuple(sorted(walk.ignored)))
+
+
+_WANTED: Final = f"a source is a folder with files ending in {', '.join(EXTENSIONS)}, or one such file"
+
+
+def _single_file(source: str, path: Path, status: os.stat_result) -> Found:
+    if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+        what = "is empty (0 bytes)" if stat.S_ISREG(status.st_mode) else "is neither a file nor a folder"
+        raise SourceError(f"source '{source}': {path} {what}; {_WANTED}")
+    return Found(path.parent, ((path.name, status.st_size),), ())
+
+
+def _summary(ignored: list[tuple[str, str]]) -> str:
+    if not ignored:
+        return "it is empty"
+    shown = "; ".join(f"{path}: {why}" for path, why in sorted(ignored)[:3])
+    return f"{len(ignored)} ignored, such as {shown}"
+
+
+def _missing(root: Path, error: OSError) -> str:
+    """What is wrong with a path that can't be looked at, with the closest name beside where it first goes astray."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"{root} can't be read ({error.strerror}); check its permissions"
+    if root.is_symlink():
+        return f"{root} is a broken link to {root.readlink()}"
+    wrong = root.absolute()
+    while not wrong.parent.is_dir():
+        wrong = wrong.parent
+    try:
+        siblings = sorted(path.name for path in wrong.parent.iterdir())
+    except OSError:
+        siblings = []
+    close = difflib.get_close_matches(wrong.name, siblings, 1)
+    hint = (
+        f"the closest existing path is {wrong.parent / close[0]}" if close else f"nothing in {wrong.parent} is like it"
+    )
+    return f"{root} does not exist; {hint}"
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk over a source's folders, depth first in the order of names, so that the outcome is always the same."""
+
+    source: str
+    root: Path
+    files: list[tuple[str, int]] = field(default_factory=list)
+    ignored: list[tuple[str, str]] = field(default_factory=list)
+    _seen: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def folder(self, path: Path, relative: str, status: os.stat_result) -> None:
+        self._seen[status.st_dev, status.st_ino] = relative or "the source's folder"
+        for entry in self._entries(path):
+            name = f"{relative}{entry.name}"
+            why = self._visit(entry, name)
+            if why is not None:
+                self.ignored.append((name, why))
+
+    def _entries(self, path: Path) -> Iterator[os.DirEntry[str]]:
+        try:
+            with os.scandir(path) as entries:
+                yield from sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise SourceError(
+                f"source '{self.source}': folder {path} can't be listed ({error.strerror}); "
+                "make it readable, or point the source at a folder without it"
+            ) from error
+
+    def _visit(self, entry: os.DirEntry[str], name: str) -> str | None:
+        """Takes the entry in, or says why not."""
+        why = _unwanted_name(entry.name)
+        if why is not None:
+            return why
+        try:
+            status = entry.stat()
+        except OSError as error:
+            return f"broken link ({error.strerror})" if entry.is_symlink() else f"can't be read ({error.strerror})"
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if not is_folder and not stat.S_ISREG(status.st_mode):
+            return "neither a file nor a folder"
+        if not is_folder and not entry.name.lower().endswith(EXTENSIONS):
+            return "no shard by its extension"
+        first = self._seen.get((status.st_dev, status.st_ino))
+        if first is not None:
+            return f"same {'folder' if is_folder else 'file'} as {first}"
+        if is_folder:
+            self.folder(Path(entry.path), f"{name}/", status)
+            return None
+        return self._file(name, status)
+
+    def _file(self, name: str, status: os.stat_result) -> str | None:
+        if status.st_size == 0:
+            return "empty (0 bytes)"
+        if not name.isprintable() or any(0xD800 <= ord(letter) <= 0xDFFF for letter in name):
+            raise SourceError(
+                f"source '{self.source}': {self.root} has a shard named {name!r}; names must be printable UTF-8, rename it"
+            )
+        self._seen[status.st_dev, status.st_ino] = name
+        self.files.append((name, status.st_size))
+        return None
+
+
+def _unwanted_name(name: str) -> str | None:
+    if name.startswith("."):
+        return "hidden"
+    if name.startswith("_"):
+        return "starts with an underscore"
+    return "temporary or helper file" if name.lower().endswith(_UNFINISHED) else None

@@ -1,0 +1,149 @@
+"""The counts of a shard whose footer leaves them out, kept under `HEADRACE_CACHE` so that they are taken once.
+
+An entry belongs to one version of one file: it is used only when path, size, modification time and column are the
+same and its checksum holds; anything else is as if there were no entry. Entries appear whole (written aside, then
+renamed).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from headrace.formats.faults import CorruptError
+from headrace.formats.shard import BlockTable, Int64Array
+from headrace.formats.whole import whole_file
+
+_MAGIC = b"HEADRACE INDEX 1"
+_DIGEST_BYTES = 16
+_ROWS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ShardIndex:
+    """The blocks of a shard, and for Arrow where each starts: its first record batch and its first row in that batch.
+
+    `first_batch` and `first_batch_row` are int64 (num_blocks,).
+    """
+
+    table: BlockTable
+    first_batch: Int64Array
+    first_batch_row: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class ShardVersion:
+    """One version of a file on disk."""
+
+    path: Path
+    size_bytes: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, path: Path, status: os.stat_result) -> ShardVersion:
+        """The version of `path` that `status` describes."""
+        return cls(path.absolute(), status.st_size, status.st_mtime_ns)
+
+    def check_size(self) -> None:
+        """Raises CorruptError when the file no longer has this size, OSError when it is gone."""
+        size_bytes = self.path.stat().st_size
+        if size_bytes != self.size_bytes:
+            raise CorruptError(f"changed from {self.size_bytes} to {size_bytes} bytes since it was opened")
+
+    def key(self, column: str) -> str:
+        """What an index of `column` in this version is stored under."""
+        return json.dumps([os.fspath(self.path), self.size_bytes, self.mtime_ns, column])
+
+
+def cache_folder() -> Path:
+    """`HEADRACE_CACHE`, or `~/.cache/headrace` when that is not set."""
+    chosen = os.environ.get("HEADRACE_CACHE")
+    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "headrace"
+
+
+def load_index(key: str) -> ShardIndex | None:
+    """The index stored under `key`, or None when there is none or it is damaged."""
+    try:
+        raw = _entry(key).read_bytes()
+    except OSError:
+        return None
+    body = raw[len(_MAGIC) + _DIGEST_BYTES :]
+    if raw[: len(_MAGIC)] != _MAGIC or raw[len(_MAGIC) : len(_MAGIC) + _DIGEST_BYTES] != _digest(body):
+        return None
+    header, _, arrays = body.partition(b"\n")
+    facts = json.loads(header)
+    return _unpack(facts, arrays) if facts["key"] == key else None
+
+
+def store_index(key: str, index: ShardIndex) -> None:
+    """Stores `index` under `key`; warns, and goes on without, when the cache can't be written."""
+    body = _pack(key, index)
+    entry = _entry(key)
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(entry, durable=False) as file:
+            file.write(_MAGIC + _digest(body) + body)
+    except OSError as error:
+        warnings.warn(
+            f"the index cache {entry.parent} can't be written ({error.strerror}); shards without counts are counted "
+            "again at every start; set HEADRACE_CACHE to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _entry(key: str) -> Path:
+    return cache_folder() / "index" / hashlib.blake2b(os.fsencode(key), digest_size=16).hexdigest()
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+
+
+def _pack(key: str, index: ShardIndex) -> bytes:
+    table = index.table
+    facts = {
+        "key": key,
+        "num_empty": table.num_empty,
+        "num_null": table.num_null,
+        "token_dtype": table.token_dtype.str,
+        "max_token": table.max_token,
+        "min_token": table.min_token,
+    }
+    rows = (
+        table.first_row,
+        table.num_rows,
+        table.num_documents,
+        table.num_tokens,
+        index.first_batch,
+        index.first_batch_row,
+    )
+    return json.dumps(facts).encode() + b"\n" + np.stack(rows).astype("<i8").tobytes()
+
+
+def _unpack(facts: dict[str, object], arrays: bytes) -> ShardIndex:
+    first_row, num_rows, num_documents, num_tokens, first_batch, first_batch_row = (
+        np.frombuffer(arrays, "<i8").astype(np.int64).reshape(_ROWS, -1)
+    )
+    table = BlockTable(
+        first_row,
+        num_rows,
+        num_documents,
+        num_tokens,
+        num_empty=_integer(facts["num_empty"]) or 0,
+        num_null=_integer(facts["num_null"]) or 0,
+        token_dtype=np.dtype(str(facts["token_dtype"])),
+        max_token=_integer(facts["max_token"]),
+        min_token=_integer(facts["min_token"]),
+    )
+    return ShardIndex(table, first_batch, first_batch_row)
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) else None

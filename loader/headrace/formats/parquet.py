@@ -1,0 +1,219 @@
+"""Parquet shards with a list column: a block is a row group, and its counts come from the footer.
+
+In a list column's leaf, `num_values` counts one value for each null or empty list, and the `null_count` of its
+statistics counts just those (so do Arrow C++, Polars and DuckDB). A row group therefore has `num_values - null_count`
+tokens in `num_rows - null_count` documents, unless an element is null: that, and every count, is checked again when
+the row group is read. Which of the skipped rows are null and which empty the footer does not say; they are all
+counted as empty.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.formats.faults import BadRowError, ColumnError, CorruptError, check_counts, naming
+from headrace.formats.index import ShardIndex, ShardVersion, load_index, store_index
+from headrace.formats.ipc.schema import missing_column, wrong_type
+from headrace.formats.shard import Block, BlockTable, Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """The token column's one leaf: its index and dotted path in the Parquet schema, and the type of its tokens."""
+
+    index: int
+    path: str
+    dtype: np.dtype[np.integer]
+    has_tokens: bool
+
+
+class ParquetShard:
+    """A Parquet shard, open for reading; see `ShardFile`."""
+
+    def __init__(self, metadata: pq.FileMetaData, column: str, version: ShardVersion) -> None:
+        self._metadata = metadata
+        self._version = version
+        self._path = version.path
+        self._column_name = column
+        with naming(self._path):
+            self._leaf = _find_leaf(metadata, column)
+            self._table = _footer_table(metadata, self._leaf)
+        self._lock = threading.Lock()
+
+    def table(self) -> BlockTable:
+        """See `ShardFile.table`."""
+        with self._lock:
+            if self._table is None:
+                self._table = self._counted()
+            return self._table
+
+    def open_block(self, index: int) -> Block:
+        """See `ShardFile.open_block`."""
+        table = self.table()
+        first_row = int(table.first_row[index])
+        with naming(self._path, index, first_row):
+            documents = self._read(index)
+            kept = np.flatnonzero(documents.lengths > 0)
+            lengths = documents.lengths[kept]
+            check_counts(len(kept), int(lengths.sum()), int(table.num_documents[index]), int(table.num_tokens[index]))
+        nbytes = documents.tokens.nbytes + 3 * lengths.nbytes
+        return Block(documents.tokens, documents.starts[kept], lengths, first_row + kept, nbytes, documents.tokens)
+
+    def close(self) -> None:
+        """See `ShardFile.close`; nothing is held open between reads."""
+
+    def _read(self, index: int) -> _Documents:
+        self._version.check_size()
+        with _decoding():
+            # A ParquetFile must not be shared by threads; the parsed footer may.
+            file = pq.ParquetFile(self._path, metadata=self._metadata)
+            try:
+                group = file.read_row_group(index, columns=[self._leaf.path], use_threads=False)
+            finally:
+                file.close()
+        return _join([_documents(chunk, self._leaf.dtype) for chunk in group.column(0).chunks], self._leaf.dtype)
+
+    def _counted(self) -> BlockTable:
+        """The counts from the cache, or from decoding every row group once."""
+        key = self._version.key(self._column_name)
+        known = load_index(key)
+        if known is None:
+            known = self._count()
+            store_index(key, known)
+        return known.table
+
+    def _count(self) -> ShardIndex:
+        num_rows = _rows_of_groups(self._metadata)
+        first_row = np.cumsum(num_rows) - num_rows
+        num_documents, num_tokens = np.zeros_like(num_rows), np.zeros_like(num_rows)
+        num_null = 0
+        for group in range(len(num_rows)):
+            with naming(self._path, group, int(first_row[group])):
+                documents = self._read(group)
+            num_documents[group] = (documents.lengths > 0).sum()
+            num_tokens[group] = documents.lengths.sum()
+            num_null += documents.num_null
+        num_empty = int((num_rows - num_documents).sum()) - num_null
+        table = BlockTable(first_row, num_rows, num_documents, num_tokens, num_empty, num_null, self._leaf.dtype)
+        return ShardIndex(table, np.zeros_like(num_rows), np.zeros_like(num_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """Rows of a row group: row `i` is `tokens[starts[i] : starts[i] + lengths[i]]`, empty where it is null."""
+
+    tokens: npt.NDArray[np.integer]
+    starts: Int64Array
+    lengths: Int64Array
+    num_null: int
+
+
+def open_parquet(column: str, version: ShardVersion) -> ParquetShard:
+    """Opens a Parquet file from its footer alone; raises ShardError or SourceError naming it."""
+    with naming(version.path), _decoding():
+        metadata = pq.read_metadata(version.path)
+    return ParquetShard(metadata, column, version)
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise CorruptError(f"can't be decoded ({error})") from error
+
+
+def _find_leaf(metadata: pq.FileMetaData, column: str) -> _Leaf:
+    with _decoding():
+        schema = metadata.schema.to_arrow_schema()
+    if schema.names.count(column) != 1:
+        raise ColumnError(missing_column(column, schema.names))
+    kind = schema.field(column).type
+    element = (
+        kind.value_type
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+        else kind
+    )
+    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
+    leaves = [index for index, path in enumerate(paths) if path == column or path.startswith(f"{column}.")]
+    is_token = pa.types.is_integer(element) and element is not kind
+    if len(leaves) != 1 or not (is_token or pa.types.is_null(element)):
+        raise ColumnError(wrong_type(column, str(kind)))
+    dtype = np.dtype(element.to_pandas_dtype()) if is_token else np.dtype(np.uint8)
+    return _Leaf(leaves[0], paths[leaves[0]], dtype, is_token)
+
+
+def _rows_of_groups(metadata: pq.FileMetaData) -> Int64Array:
+    return np.array([metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)], np.int64)
+
+
+def _footer_table(metadata: pq.FileMetaData, leaf: _Leaf) -> BlockTable | None:
+    """The counts as the footer proves them, or None when its statistics are missing or contradict themselves."""
+    num_rows = _rows_of_groups(metadata)
+    num_values, num_nulls = np.zeros_like(num_rows), np.zeros_like(num_rows)
+    smallest: list[int] = []
+    largest: list[int] = []
+    bounded = True
+    for group in np.flatnonzero(num_rows):
+        chunk = metadata.row_group(int(group)).column(leaf.index)
+        statistics = chunk.statistics
+        if statistics is None or not statistics.has_null_count or not leaf.has_tokens:
+            return None
+        num_values[group], num_nulls[group] = chunk.num_values, statistics.null_count
+        if statistics.has_min_max:
+            smallest.append(int(statistics.min))
+            largest.append(int(statistics.max))
+        elif num_values[group] > num_nulls[group]:
+            bounded = False
+    num_tokens, num_documents = num_values - num_nulls, num_rows - num_nulls
+    if ((num_documents < 0) | (num_tokens < num_documents) | ((num_documents == 0) != (num_tokens == 0))).any():
+        return None
+    return BlockTable(
+        np.cumsum(num_rows) - num_rows, num_rows, num_documents, num_tokens,
+        num_empty=int(num_nulls.sum()), num_null=0, token_dtype=leaf.dtype,
+        max_token=max(largest, default=None) if bounded else None, min_token=min(smallest, default=None) if bounded else None,
+    )  # fmt: skip
+
+
+def _documents(chunk: pa.Array, dtype: np.dtype[np.integer]) -> _Documents:
+    """The rows of one chunk of the token column; raises BadRowError for a null element."""
+    num_rows = len(chunk)
+    if pa.types.is_null(chunk.type):
+        zeros = np.zeros(num_rows, np.int64)
+        return _Documents(np.empty(0, dtype), zeros, zeros, num_rows)
+    if pa.types.is_fixed_size_list(chunk.type):
+        offsets = (chunk.offset + np.arange(num_rows + 1, dtype=np.int64)) * chunk.type.list_size
+    else:
+        offsets = chunk.offsets.to_numpy().astype(np.int64)
+    is_null = chunk.is_null().to_numpy(zero_copy_only=False)
+    starts, lengths = offsets[:-1], np.where(is_null, 0, np.diff(offsets))
+    values = chunk.values
+    if values.null_count:
+        nulls = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
+        has_null = np.searchsorted(nulls, starts + lengths) > np.searchsorted(nulls, starts)
+        if has_null.any():
+            raise BadRowError(int(np.argmax(has_null)), "has a null among its tokens; tokens must not be null")
+    data = values.buffers()[-1] if len(values) else None
+    tokens = np.frombuffer(data, dtype, len(values), values.offset * dtype.itemsize) if data else np.empty(0, dtype)
+    return _Documents(tokens, starts, lengths, int(is_null.sum()))
+
+
+def _join(parts: list[_Documents], dtype: np.dtype[np.integer]) -> _Documents:
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(len(part.tokens) for part in parts)])
+    nothing = np.empty(0, np.int64)
+    return _Documents(
+        np.concatenate([np.empty(0, dtype), *(part.tokens for part in parts)]),
+        np.concatenate([nothing, *(part.starts + start for part, start in zip(parts, before[:-1], strict=True))]),
+        np.concatenate([nothing, *(part.lengths for part in parts)]),
+        sum(part.num_null for part in parts),
+    )

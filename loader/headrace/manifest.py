@@ -1,0 +1,211 @@
+"""What a source holds: its shards in the order of their names, and the counts of their blocks.
+
+Read from footers, in parallel; the only arrays are one entry a block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.discovery import Found, discover
+from headrace.errors import DataError, SourceError
+from headrace.formats import BlockTable, ShardFile, open_shard
+from headrace.formats.joined import JoinedShard, join_table
+
+MAX_BLOCKS: Final = 1 << 22
+"""Blocks a source has at most: beyond, neighbouring blocks of a shard are joined."""
+
+_MAX_THREADS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One file of a source: `path` is relative to the source's root, with forward slashes.
+
+    Its blocks are `first_block` ≤ block < `first_block + num_blocks` of the manifest; those without a document are
+    not among them.
+    """
+
+    path: str
+    size_bytes: int
+    num_rows: int
+    first_block: int
+    num_blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceManifest:
+    """A source's shards and blocks; every block has at least one document.
+
+    `block_shard` (int32) is each block's shard, `block_index` (int32) its number inside it (for
+    `ShardFile.open_block`), `block_documents` and `block_tokens` (int64) its counts, without separators; all are
+    (num_blocks,), in the order of the shards. `token_dtype` is the narrowest token type among shards with documents.
+    `min_token` and `max_token` are None unless every file proves its own. `ignored` lists (path, reason).
+    `fingerprint` is 32 hex digits over names, sizes and counts: the same wherever the folder lies. `join_factor` is
+    how many neighbouring blocks of a shard count as one.
+    """
+
+    name: str
+    root: Path
+    column: str
+    shards: tuple[Shard, ...]
+    block_shard: npt.NDArray[np.int32]
+    block_index: npt.NDArray[np.int32]
+    block_documents: npt.NDArray[np.int64]
+    block_tokens: npt.NDArray[np.int64]
+    num_rows: int
+    num_empty: int
+    num_null: int
+    token_dtype: np.dtype[np.integer]
+    min_token: int | None
+    max_token: int | None
+    ignored: tuple[tuple[str, str], ...]
+    join_factor: int
+    fingerprint: str
+
+    @property
+    def num_blocks(self) -> int:
+        """The number of blocks."""
+        return len(self.block_shard)
+
+    @property
+    def num_documents(self) -> int:
+        """Documents in all blocks."""
+        return int(self.block_documents.sum())
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens in all blocks, without separators."""
+        return int(self.block_tokens.sum())
+
+    def open_shard(self, shard: int) -> ShardFile:
+        """Opens shard number `shard` so that its blocks are those of `block_index`.
+
+        Raises ShardError when the file is gone, unreadable or of another size than when it was listed.
+        """
+        listed = self.shards[shard]
+        opened = open_shard(self.root / listed.path, column=self.column, size_bytes=listed.size_bytes)
+        return JoinedShard(opened, self.join_factor) if self.join_factor > 1 else opened
+
+
+def read_manifest(
+    name: str,
+    root: Path | str,
+    *,
+    column: str = "tokens",
+    max_blocks: int = MAX_BLOCKS,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> SourceManifest:
+    """Lists and counts source `name` at `root`, a folder or a single file.
+
+    `on_progress(done, total)` is called in this thread after each shard. Raises SourceError when the path is missing
+    or holds no shard, no document, negative ids, or a shard without the column; ShardError when a shard can't be
+    read. Both name the source and the file.
+    """
+    found = discover(name, root)
+    tables: list[BlockTable] = []
+    num_blocks, factor = 0, 1
+    for table in _read_tables(name, found, column):
+        tables.append(join_table(table, factor))
+        num_blocks += tables[-1].num_blocks
+        while num_blocks > max(max_blocks, len(tables)):
+            factor *= 2
+            tables = [join_table(known, 2) for known in tables]
+            num_blocks = sum(known.num_blocks for known in tables)
+        if on_progress is not None:
+            on_progress(len(tables), len(found.files))
+    manifest = _assemble(name, found, column, tables, factor)
+    _check(manifest, tables)
+    return manifest
+
+
+def _read_tables(name: str, found: Found, column: str) -> Iterator[BlockTable]:
+    """The table of every shard, in order; the first fault in that order is raised with the source's name."""
+
+    def read(file: tuple[str, int]) -> BlockTable:
+        path, size_bytes = file
+        shard = open_shard(found.root / path, column=column, size_bytes=size_bytes)
+        try:
+            return shard.table()
+        finally:
+            shard.close()
+
+    threads = min(_MAX_THREADS, 4 * (os.cpu_count() or 1), len(found.files))
+    with ThreadPoolExecutor(threads, thread_name_prefix="headrace-manifest") as pool:
+        try:
+            yield from pool.map(read, found.files)
+        except DataError as error:
+            pool.shutdown(cancel_futures=True)
+            raise type(error)(f"source '{name}': {error}") from error
+
+
+def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], factor: int) -> SourceManifest:
+    kept = [np.flatnonzero(table.num_documents > 0) for table in tables]
+    counts = [len(indices) for indices in kept]
+    first_blocks = np.cumsum([0, *counts])
+    num_rows = [int(table.num_rows.sum()) for table in tables]
+    shards = tuple(
+        Shard(path, size_bytes, rows, int(first), count)
+        for (path, size_bytes), rows, first, count in zip(found.files, num_rows, first_blocks[:-1], counts, strict=True)
+    )
+    documents = np.concatenate([table.num_documents[indices] for table, indices in zip(tables, kept, strict=True)])
+    tokens = np.concatenate([table.num_tokens[indices] for table, indices in zip(tables, kept, strict=True)])
+    block_index = np.concatenate(kept).astype(np.int32)
+    used = [table for table, count in zip(tables, counts, strict=True) if count] or tables
+    return SourceManifest(
+        name=name,
+        root=found.root,
+        column=column,
+        shards=shards,
+        block_shard=np.repeat(np.arange(len(shards), dtype=np.int32), counts),
+        block_index=block_index,
+        block_documents=documents,
+        block_tokens=tokens,
+        num_rows=sum(num_rows),
+        num_empty=sum(table.num_empty for table in tables),
+        num_null=sum(table.num_null for table in tables),
+        token_dtype=min((table.token_dtype for table in used), key=lambda dtype: np.iinfo(dtype).max),
+        min_token=_proved(min, [table.min_token for table in used]),
+        max_token=_proved(max, [table.max_token for table in used]),
+        ignored=found.ignored,
+        join_factor=factor,
+        fingerprint=_fingerprint(shards, block_index, documents, tokens),
+    )
+
+
+def _proved(choose: Callable[[Iterable[int]], int], bounds: list[int | None]) -> int | None:
+    known = [bound for bound in bounds if bound is not None]
+    return choose(known) if known and len(known) == len(bounds) else None
+
+
+def _fingerprint(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) -> str:
+    digest = hashlib.blake2b(b"headrace manifest 1", digest_size=16)
+    for shard in shards:
+        digest.update(f"\0{shard.path}\0{shard.size_bytes} {shard.num_rows} {shard.num_blocks}".encode())
+    for array in arrays:
+        digest.update(array.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _check(manifest: SourceManifest, tables: list[BlockTable]) -> None:
+    """Refuses what can be known from the counts alone: no document at all, negative ids."""
+    if manifest.num_documents == 0:
+        raise SourceError(
+            f"source '{manifest.name}': {manifest.root} has {manifest.num_rows} rows in {len(manifest.shards)} shards and none is a "
+            f"document ({manifest.num_empty} empty, {manifest.num_null} null); a source needs at least one non-empty row"
+        )
+    for shard, table in zip(manifest.shards, tables, strict=True):
+        if table.min_token is not None and table.min_token < 0:
+            raise SourceError(
+                f"source '{manifest.name}': {manifest.root / shard.path} has id {table.min_token} in column '{manifest.column}'; "
+                "ids must be at least 0"
+            )
