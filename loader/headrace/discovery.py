@@ -126,28 +126,31 @@ class _Walk:
         except OSError as error:
             return f"broken link ({error.strerror})" if entry.is_symlink() else f"can't be read ({error.strerror})"
         is_folder = stat.S_ISDIR(status.st_mode)
-        if not is_folder and not stat.S_ISREG(status.st_mode):
-            return "neither a file nor a folder"
-        if not is_folder and not entry.name.lower().endswith(EXTENSIONS):
-            return "no shard by its extension"
+        why = None if is_folder else _unwanted_file(entry.name, status)
         first = self._seen.get((status.st_dev, status.st_ino))
-        if first is not None:
+        if why is None and first is not None:
             return f"same {'folder' if is_folder else 'file'} as {first}"
         if is_folder:
             self.folder(Path(entry.path), f"{name}/", status)
-            return None
-        return self._file(name, status)
+        elif why is None:
+            self._file(name, status)
+        return why
 
-    def _file(self, name: str, status: os.stat_result) -> str | None:
-        if status.st_size == 0:
-            return "empty (0 bytes)"
+    def _file(self, name: str, status: os.stat_result) -> None:
         if not name.isprintable() or any(0xD800 <= ord(letter) <= 0xDFFF for letter in name):
             raise SourceError(
-                f"source '{self.source}': {self.root} has a shard named {name!r}; names must be printable UTF-8, rename it"
+                f"source '{self.source}': {self.root} has a shard named {name!r}; rename it to printable UTF-8"
             )
         self._seen[status.st_dev, status.st_ino] = name
         self.files.append((name, status.st_size))
-        return None
+
+
+def _unwanted_file(name: str, status: os.stat_result) -> str | None:
+    if not stat.S_ISREG(status.st_mode):
+        return "neither a file nor a folder"
+    if not name.lower().endswith(EXTENSIONS):
+        return "no shard by its extension"
+    return "empty (0 bytes)" if status.st_size == 0 else None
 
 
 def _unwanted_name(name: str) -> str | None:

@@ -200,12 +200,13 @@ def _check(manifest: SourceManifest, tables: list[BlockTable]) -> None:
     """Refuses what can be known from the counts alone: no document at all, negative ids."""
     if manifest.num_documents == 0:
         raise SourceError(
-            f"source '{manifest.name}': {manifest.root} has {manifest.num_rows} rows in {len(manifest.shards)} shards and none is a "
-            f"document ({manifest.num_empty} empty, {manifest.num_null} null); a source needs at least one non-empty row"
+            f"source '{manifest.name}': {manifest.root} has {manifest.num_rows} rows in {len(manifest.shards)} shards "
+            f"and none is a document ({manifest.num_empty} empty, {manifest.num_null} null); "
+            "a source needs at least one non-empty row"
         )
     for shard, table in zip(manifest.shards, tables, strict=True):
         if table.min_token is not None and table.min_token < 0:
             raise SourceError(
-                f"source '{manifest.name}': {manifest.root / shard.path} has id {table.min_token} in column '{manifest.column}'; "
-                "ids must be at least 0"
+                f"source '{manifest.name}': {manifest.root / shard.path} has id {table.min_token} "
+                f"in column '{manifest.column}'; ids must be at least 0"
             )

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -165,10 +166,10 @@ def _footer_table(metadata: pq.FileMetaData, leaf: _Leaf) -> BlockTable | None:
     for group in np.flatnonzero(num_rows):
         chunk = metadata.row_group(int(group)).column(leaf.index)
         statistics = chunk.statistics
-        if statistics is None or not statistics.has_null_count or not leaf.has_tokens:
+        if statistics is None or statistics.null_count is None or not leaf.has_tokens:
             return None
         num_values[group], num_nulls[group] = chunk.num_values, statistics.null_count
-        if statistics.has_min_max:
+        if statistics.min is not None and statistics.max is not None:
             smallest.append(int(statistics.min))
             largest.append(int(statistics.max))
         elif num_values[group] > num_nulls[group]:
@@ -177,22 +178,28 @@ def _footer_table(metadata: pq.FileMetaData, leaf: _Leaf) -> BlockTable | None:
     if ((num_documents < 0) | (num_tokens < num_documents) | ((num_documents == 0) != (num_tokens == 0))).any():
         return None
     return BlockTable(
-        np.cumsum(num_rows) - num_rows, num_rows, num_documents, num_tokens,
-        num_empty=int(num_nulls.sum()), num_null=0, token_dtype=leaf.dtype,
-        max_token=max(largest, default=None) if bounded else None, min_token=min(smallest, default=None) if bounded else None,
-    )  # fmt: skip
+        first_row=np.cumsum(num_rows) - num_rows,
+        num_rows=num_rows,
+        num_documents=num_documents,
+        num_tokens=num_tokens,
+        num_empty=int(num_nulls.sum()),
+        num_null=0,
+        token_dtype=leaf.dtype,
+        max_token=max(largest, default=None) if bounded else None,
+        min_token=min(smallest, default=None) if bounded else None,
+    )
 
 
-def _documents(chunk: pa.Array, dtype: np.dtype[np.integer]) -> _Documents:
+def _documents(chunk: pa.Array[Any], dtype: np.dtype[np.integer]) -> _Documents:
     """The rows of one chunk of the token column; raises BadRowError for a null element."""
     num_rows = len(chunk)
-    if pa.types.is_null(chunk.type):
+    if isinstance(chunk, pa.FixedSizeListArray):
+        offsets = (chunk.offset + np.arange(num_rows + 1, dtype=np.int64)) * chunk.type.list_size
+    elif isinstance(chunk, pa.ListArray | pa.LargeListArray):
+        offsets = chunk.offsets.to_numpy().astype(np.int64)
+    else:
         zeros = np.zeros(num_rows, np.int64)
         return _Documents(np.empty(0, dtype), zeros, zeros, num_rows)
-    if pa.types.is_fixed_size_list(chunk.type):
-        offsets = (chunk.offset + np.arange(num_rows + 1, dtype=np.int64)) * chunk.type.list_size
-    else:
-        offsets = chunk.offsets.to_numpy().astype(np.int64)
     is_null = chunk.is_null().to_numpy(zero_copy_only=False)
     starts, lengths = offsets[:-1], np.where(is_null, 0, np.diff(offsets))
     values = chunk.values
@@ -202,7 +209,10 @@ def _documents(chunk: pa.Array, dtype: np.dtype[np.integer]) -> _Documents:
         if has_null.any():
             raise BadRowError(int(np.argmax(has_null)), "has a null among its tokens; tokens must not be null")
     data = values.buffers()[-1] if len(values) else None
-    tokens = np.frombuffer(data, dtype, len(values), values.offset * dtype.itemsize) if data else np.empty(0, dtype)
+    tokens = np.empty(0, dtype)
+    if data is not None:
+        memory = memoryview(data)
+        tokens = np.frombuffer(memory, dtype, len(values), values.offset * dtype.itemsize)
     return _Documents(tokens, starts, lengths, int(is_null.sum()))
 
 

@@ -6,12 +6,12 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedWriter
 from pathlib import Path
-from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(path: Path, *, durable: bool) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, durable: bool) -> Iterator[BufferedWriter]:
     """A file to write that replaces `path` when the block ends well and is removed when it does not.
 
     It is written beside `path` as a hidden `.tmp` file of a unique name, so readers and other writers never meet it.

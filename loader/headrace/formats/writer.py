@@ -117,8 +117,8 @@ class ShardWriter:
             raise ShardError(
                 f"row {self.num_rows - 1} of shard {self.path} has {offsets[-1]} tokens; a document may have 2^31 - 1"
             )
-        tokens = pa.array(np.concatenate(self._documents))
-        column = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), tokens)
+        tokens = pa.array(np.concatenate(self._documents), pa.from_numpy_dtype(self._dtype))
+        column = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), tokens)
         self._batches.append(pa.record_batch([column], names=[self._column]))
         self._counts["num_rows"].append(len(lengths))
         self._counts["num_documents"].append(int((lengths > 0).sum()))
@@ -130,4 +130,6 @@ class ShardWriter:
         facts = {"min": self._min, "max": self._max, "num_empty": num_empty, "num_null": 0}
         own = {VERSION_KEY: VERSION, BLOCKS_KEY: json.dumps(self._counts), TOKENS_KEY: json.dumps(facts)}
         column = pa.field(self._column, pa.list_(pa.from_numpy_dtype(self._dtype)))
-        return pa.schema([column], metadata={**self._metadata, **own})
+        return pa.schema(
+            [column], metadata={key.encode(): text.encode() for key, text in {**self._metadata, **own}.items()}
+        )

@@ -26,7 +26,7 @@ VERSION: Final = "1"
 
 
 def written_index(metadata: dict[str, str], column: TokenColumn, num_batches: int) -> ShardIndex | None:
-    """The counts a Headrace shard carries; None for any other shard, or one that was rewritten into other record batches.
+    """The counts a Headrace shard carries; None for any other shard, or one rewritten into other record batches.
 
     Raises CorruptError when the metadata is damaged or of a version this Headrace doesn't know.
     """

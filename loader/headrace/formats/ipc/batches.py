@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,10 @@ _SLOTS: Final = {
     Layout.NULL: (),
 }
 _UNCOMPRESSED: Final = -1
-_CODECS: Final = {0: "lz4", 1: "zstd"}
+_CODECS: Final[dict[int, Literal["lz4", "zstd"]]] = {0: "lz4", 1: "zstd"}
 _ALIGNMENT: Final = 64
+_MAX_ROWS: Final = (1 << 31) - 1
+_MAX_ELEMENTS: Final = 1 << 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,8 @@ def locate(memory: Memory, column: TokenColumn, messages: Messages) -> Batches:
     num_rows, num_nulls = gather_int64(memory, node, "<i8"), gather_int64(memory, node + 8, "<i8")
     element = node + 16 if column.is_nested else node
     num_elements, num_element_nulls = gather_int64(memory, element, "<i8"), gather_int64(memory, element + 8, "<i8")
-    if (num_rows < 0).any() or (num_elements < 0).any():
-        raise CorruptError("has a record batch with a negative length")
+    if ((num_rows < 0) | (num_rows > _MAX_ROWS) | (num_elements < 0) | (num_elements > _MAX_ELEMENTS)).any():
+        raise CorruptError(f"has a record batch with an impossible length; at most {_MAX_ROWS} rows are allowed")
     positions, sizes = _buffers(memory, column, headers, messages.bodies)
     return Batches(memory, num_rows, num_elements, num_nulls, num_element_nulls, positions, sizes, _codecs(headers))
 
@@ -105,7 +107,8 @@ def _buffers(memory: Memory, column: TokenColumn, headers: Tables, bodies: Posit
         at = starts + 16 * (first + place)
         positions[:, slot] = bodies + gather_int64(memory, at, "<i8")
         sizes[:, slot] = gather_int64(memory, at + 8, "<i8")
-    if ((sizes < 0) | (positions < 0) | ((sizes > 0) & (positions + sizes > memory.size))).any():
+    is_used = sizes != 0
+    if (is_used & ((sizes < 0) | (positions < 0) | (sizes > memory.size - positions))).any():
         raise CorruptError("has a record batch whose data lies outside the file")
     return positions, sizes
 
@@ -150,7 +153,7 @@ def _decode_buffer(batches: Batches, batch: int, slot: int) -> npt.NDArray[np.ui
     codec = int(batches.codec[batch])
     if codec == _UNCOMPRESSED:
         return raw
-    plain_bytes = read(raw, 0, INT64)
+    plain_bytes = read(raw.data, 0, INT64)
     if plain_bytes == -1:
         return raw[8:]
     return _decompress(raw[8:], plain_bytes, codec)
@@ -162,7 +165,7 @@ def _decompress(raw: npt.NDArray[np.uint8], plain_bytes: int, codec: int) -> npt
     if codec not in _CODECS or plain_bytes < 0:
         raise CorruptError(f"has a buffer of {plain_bytes} bytes compressed with unknown codec {codec}")
     try:
-        plain = pa.Codec(_CODECS[codec]).decompress(memoryview(raw), plain_bytes)
+        plain = pa.Codec(_CODECS[codec]).decompress(raw.data, plain_bytes, asbytes=True)
     except (OSError, pa.ArrowException, MemoryError) as error:
         raise CorruptError(f"has a {_CODECS[codec]} buffer that can't be decompressed ({error})") from error
     return np.frombuffer(plain, np.uint8)

@@ -40,6 +40,7 @@ def read_rows(column: TokenColumn, batches: Batches, skip: int = 0, take: int | 
     Raises BadRowError for a row with null elements or impossible offsets, and
     CorruptError for a batch whose buffers are too short.
     """
+    _check_buffers(column, batches)
     rows_in_batch = count_rows(column, batches)
     total = int(rows_in_batch.sum())
     stop = total if take is None else skip + take
@@ -70,7 +71,6 @@ def _nulls(column: TokenColumn, batches: Batches, batch: Positions, row: Positio
     if column.layout is Layout.FLAT or not batches.num_nulls.any():
         return is_null
     has_bitmap = ((batches.sizes[:, VALIDITY] > 0) & (batches.num_nulls != 0))[batch]
-    _check_size(batches, VALIDITY, (batches.num_rows + 7) // 8, batches.sizes[:, VALIDITY] > 0)
     of = batch[has_bitmap]
     is_null[has_bitmap] = ~_bits(batches.memory, batches.positions[of, VALIDITY], row[has_bitmap])
     return is_null
@@ -90,10 +90,23 @@ def _bounds(column: TokenColumn, batches: Batches, batch: Positions, row: Positi
         return np.zeros_like(row), batches.num_rows[batch]
     if column.layout is Layout.FIXED_SIZE_LIST:
         return row * column.list_size, (row + 1) * column.list_size
-    width = 4 if column.layout is Layout.LIST else 8
-    _check_size(batches, OFFSETS, (batches.num_rows + 1) * width, batches.num_rows > 0)
+    width = _OFFSET_BYTES[column.layout]
     at = batches.positions[batch, OFFSETS] + row * width
     return gather_int64(batches.memory, at, f"<i{width}"), gather_int64(batches.memory, at + width, f"<i{width}")
+
+
+_OFFSET_BYTES = {Layout.LIST: 4, Layout.LARGE_LIST: 8}
+
+
+def _check_buffers(column: TokenColumn, batches: Batches) -> None:
+    """Refuses buffers too short for what the headers say, before anything is allocated by it."""
+    for slot, count in ((VALIDITY, batches.num_rows), (ELEMENT_VALIDITY, batches.num_elements)):
+        _check_size(batches, slot, (count + 7) // 8, batches.sizes[:, slot] > 0)
+    width = _OFFSET_BYTES.get(column.layout)
+    if width is not None:
+        _check_size(batches, OFFSETS, (batches.num_rows + 1) * width, batches.num_rows > 0)
+    if column.layout is Layout.FIXED_SIZE_LIST and (batches.num_rows * column.list_size > batches.num_elements).any():
+        raise CorruptError(f"has a record batch with too few elements for lists of {column.list_size}")
 
 
 def _check_size(batches: Batches, slot: int, needed: Positions, where: npt.NDArray[np.bool_]) -> None:
@@ -132,7 +145,6 @@ def _check_elements(
 def _null_elements(batches: Batches, batch: int) -> Positions:
     """The null elements of one batch, increasing, int64 (num_nulls,)."""
     num_elements = int(batches.num_elements[batch])
-    _check_size(batches, ELEMENT_VALIDITY, (batches.num_elements + 7) // 8, np.arange(len(batches.num_rows)) == batch)
     position = int(batches.positions[batch, ELEMENT_VALIDITY])
     bitmap = batches.memory[position : position + (num_elements + 7) // 8]
     return np.flatnonzero(np.unpackbits(bitmap, count=num_elements, bitorder="little") == 0)

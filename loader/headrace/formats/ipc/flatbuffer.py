@@ -18,17 +18,18 @@ from headrace.formats.faults import CorruptError
 
 Memory: TypeAlias = npt.NDArray[np.uint8]
 Positions: TypeAlias = npt.NDArray[np.int64]
+Encoded: TypeAlias = bytes | memoryview
 
 BOOL, INT8, UINT16, INT16 = Struct("<?"), Struct("<b"), Struct("<H"), Struct("<h")
 UINT32, INT32, INT64 = Struct("<I"), Struct("<i"), Struct("<q")
 
 
-def read(buffer: bytes | Memory, position: int, codec: Struct) -> int:
+def read(buffer: Encoded, position: int, codec: Struct) -> int:
     """The number at `position` bytes into `buffer`; raises CorruptError outside it."""
     if position < 0:
         raise CorruptError(f"metadata points to byte {position}, before the start")
     try:
-        return int(codec.unpack_from(memoryview(buffer), position)[0])
+        return int(codec.unpack_from(buffer, position)[0])
     except struct.error as error:
         raise CorruptError(f"metadata points to byte {position} of {len(buffer)}") from error
 
@@ -38,14 +39,14 @@ class Table:
 
     __slots__ = ("_buffer", "_position", "_vtable", "_vtable_bytes")
 
-    def __init__(self, buffer: bytes | Memory, position: int) -> None:
+    def __init__(self, buffer: Encoded, position: int) -> None:
         self._buffer = buffer
         self._position = position
         self._vtable = position - read(buffer, position, INT32)
         self._vtable_bytes = read(buffer, self._vtable, UINT16)
 
     @classmethod
-    def root(cls, buffer: bytes | Memory, position: int = 0) -> Table:
+    def root(cls, buffer: Encoded, position: int = 0) -> Table:
         """The table that the flatbuffer starting at `position` is about."""
         return cls(buffer, position + read(buffer, position, UINT32))
 

@@ -85,8 +85,9 @@ def walk(memory: Memory, start: int) -> Contents:
     bodies: list[int] = []
     cut: str | None = None
     position = start
+    data = memory.data
     while position < memory.size:
-        metadata, length = _prefix(memory, position)
+        metadata, length = _prefix(data, position)
         body = metadata + length
         if body > memory.size:
             cut = f"is cut inside the message at byte {position}: it ends at byte {memory.size}"
@@ -94,7 +95,7 @@ def walk(memory: Memory, start: int) -> Contents:
         if length == 0:
             _check_nothing_follows(memory, metadata)
             break
-        message = Table.root(memory, metadata)
+        message = Table.root(data, metadata)
         end = body + message.number(3, INT64)
         if not position < body <= end:
             raise CorruptError(f"has a message of impossible size at byte {position}")
@@ -113,14 +114,14 @@ def walk(memory: Memory, start: int) -> Contents:
     return Contents(schema, Messages(np.array(offsets, np.int64), np.array(bodies, np.int64)), cut)
 
 
-def _prefix(memory: Memory, position: int) -> tuple[int, int]:
+def _prefix(data: memoryview, position: int) -> tuple[int, int]:
     """Where the metadata of the message at `position` starts and its length, which is past the end for a cut prefix."""
-    if position + 4 > memory.size:
+    if position + 4 > len(data):
         return position + 4, 1
-    length = read(memory, position, UINT32)
+    length = read(data, position, UINT32)
     if length != _CONTINUATION:
         return position + 4, length
-    return (position + 8, read(memory, position + 4, UINT32)) if position + 8 <= memory.size else (position + 8, 1)
+    return position + 8, read(data, position + 4, UINT32) if position + 8 <= len(data) else 1
 
 
 def _check_nothing_follows(memory: Memory, position: int) -> None:

@@ -18,10 +18,10 @@ from headrace.formats.ipc.flatbuffer import BOOL, INT8, INT16, INT32, Table
 _NULL, _INT, _LIST, _UNION, _FIXED_SIZE_LIST, _LARGE_LIST = 1, 2, 12, 14, 16, 21
 _VIEWS = (23, 24)
 _MAX_DEPTH = 64
-# Type number in Schema.fbs: name and buffers; unions have more in some modes and versions, see `_extent`.
+# Type number in Schema.fbs: name and buffers (`_extent` adds those of unions).
 _TYPES = {
-    1: ("null", 0), 2: ("int", 2), 3: ("float", 2), 4: ("binary", 3), 5: ("string", 3), 6: ("bool", 2), 7: ("decimal", 2),
-    8: ("date", 2), 9: ("time", 2), 10: ("timestamp", 2), 11: ("interval", 2), 12: ("list", 2), 13: ("struct", 1),
+    1: ("null", 0), 2: ("int", 2), 3: ("float", 2), 4: ("binary", 3), 5: ("string", 3), 6: ("bool", 2),
+    7: ("decimal", 2), 8: ("date", 2), 9: ("time", 2), 10: ("timestamp", 2), 11: ("interval", 2), 12: ("list", 2), 13: ("struct", 1),
     14: ("union", 1), 15: ("fixed_size_binary", 2), 16: ("fixed_size_list", 1), 17: ("map", 2), 18: ("duration", 2),
     19: ("large_binary", 3), 20: ("large_string", 3), 21: ("large_list", 2), 22: ("run_end_encoded", 0),
     23: ("binary_view", 2), 24: ("string_view", 2), 25: ("list_view", 3), 26: ("large_list_view", 3),
@@ -74,7 +74,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The fields and the key–value metadata of an Arrow schema; `version` is that of the metadata (3 is V4, 4 is V5)."""
+    """The fields and key–value metadata of an Arrow schema; `version` is that of the encoding (3 is V4, 4 is V5)."""
 
     fields: tuple[Field, ...]
     metadata: dict[str, str]
@@ -82,7 +82,7 @@ class Schema:
 
     @classmethod
     def parse(cls, table: Table, version: int) -> Schema:
-        """Reads Schema.fbs; raises CorruptError for damaged metadata, ColumnError for big-endian data."""
+        """Reads a Schema table; raises CorruptError for damaged metadata, ColumnError for big-endian data."""
         if table.number(0, INT16) != 0:
             raise ColumnError(
                 "holds big-endian data; write it on, or convert it with pyarrow to, a little-endian machine"
