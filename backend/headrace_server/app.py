@@ -1,0 +1,111 @@
+"""Assembly: routes, middleware, error rendering, and what runs beside the requests."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from . import caretaker, health, openapi
+from .audit import endpoints as audit
+from .auth import endpoints as auth
+from .errors import HeadraceError, MalformedBody, MethodNotAllowed, NotFound
+from .events import endpoints as events
+from .events.composer import Composer
+from .ingest import endpoints as ingest
+from .jobs import endpoints as jobs
+from .middleware.authentication import Authentication
+from .middleware.bodies import BodyLimits
+from .middleware.context import RequestContext
+from .middleware.hosts import HostAllowList
+from .mix import endpoints as mix
+from .problems import invalid_request, problem_response
+from .projects import endpoints as projects
+from .runtime import Runtime, build_runtime
+from .series import endpoints as series
+from .settings import Settings
+from .site import add_site
+
+FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events)
+
+
+@asynccontextmanager
+async def running(runtime: Runtime) -> AsyncIterator[None]:
+    """Everything that runs beside the requests, started and stopped; the database is closed at the end."""
+    runtime.database.on_commit = runtime.broker.changed
+    await caretaker.note_downtime(runtime)
+    tasks = [asyncio.create_task(caretaker.run(runtime)), asyncio.create_task(Composer(runtime).run())]
+    try:
+        yield
+    finally:
+        runtime.broker.close()
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+        await caretaker.tick(runtime, key_uses=True)
+        await runtime.database.close()
+
+
+def _to_response(request: Request, error: HeadraceError) -> Response:
+    return problem_response(error, request.state.request_id)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HeadraceError)
+    return _to_response(request, error)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _to_response(request, invalid_request(error.errors()))
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    """What the router and the body parser raise by themselves."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        return _to_response(request, NotFound("no such resource"))
+    if error.status_code == 405:
+        return _to_response(request, MethodNotAllowed(f"{request.method} is not possible here"))
+    return _to_response(request, MalformedBody("the body can't be read as JSON"))
+
+
+def build_app(settings: Settings, now: Callable[[], float] = time.time) -> FastAPI:
+    """The application. Its database must be migrated and have its first user before it serves."""
+    runtime = build_runtime(settings, now)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with running(runtime):
+            yield
+
+    app = FastAPI(
+        title="Headrace",
+        summary="Watch training data loaders and steer their mix.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=openapi.operation_id,
+    )
+    app.state.runtime = runtime
+    app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]
+    api = APIRouter(prefix="/api/v1")
+    for feature in FEATURES:
+        api.include_router(feature.router)
+    app.include_router(health.router)
+    app.include_router(api)
+    add_site(app, settings)
+    app.add_exception_handler(HeadraceError, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    # The last added is the outermost.
+    app.add_middleware(BodyLimits, cap_bytes=settings.max_body_bytes, timeout_s=settings.body_timeout_s)
+    app.add_middleware(Authentication, runtime=runtime)
+    app.add_middleware(HostAllowList, known=settings.known_hosts)
+    app.add_middleware(RequestContext)
+    return app

@@ -1,0 +1,1 @@
+"""Who may call: users, sessions and API keys."""

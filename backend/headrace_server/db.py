@@ -1,0 +1,116 @@
+"""The database: engines, and one way to read and one way to write.
+
+A write is one short transaction; on SQLite it takes the write lock up front (``BEGIN IMMEDIATE``) and writers of this
+process queue fairly, so "database is locked" can only come from another process that holds it beyond ``busy_timeout``.
+``synchronous=FULL`` makes a committed report survive a power cut.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import CursorResult
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+
+from .settings import Settings
+
+_WRITE = "headrace_write"
+_BUSY_TIMEOUT_MS = 10_000
+
+
+def _on_sqlite_connect(connection: DBAPIConnection, _record: object) -> None:
+    # SQLAlchemy's own BEGIN is sent by _on_sqlite_begin; the driver must not add another.
+    cast("Any", connection).isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"busy_timeout={_BUSY_TIMEOUT_MS}",
+        "cache_size=-32768",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _on_sqlite_begin(connection: sa.Connection) -> None:
+    write = connection.get_execution_options().get(_WRITE, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def build_engine(settings: Settings) -> AsyncEngine:
+    """An engine for ``settings.url``; on SQLite the file's folder is made, private to its owner."""
+    if not settings.is_sqlite:
+        return create_async_engine(settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True)
+    database = sa.make_url(settings.url).database
+    if database:
+        Path(database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_async_engine(settings.url, pool_size=8, max_overflow=24)
+    sa.event.listen(engine.sync_engine, "connect", _on_sqlite_connect)
+    sa.event.listen(engine.sync_engine, "begin", _on_sqlite_begin)
+    return engine
+
+
+class Database:
+    """Sessions over one engine. ``on_commit`` gets what a write announced, after it is durable."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.engine = build_engine(settings)
+        self._writers = asyncio.Lock() if settings.is_sqlite else None
+        self.on_commit: Callable[[list[object]], None] = lambda _announced: None
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncSession]:
+        """A session that sees one snapshot (SQLite) or committed rows (PostgreSQL); never commits."""
+        async with AsyncSession(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncSession]:
+        """A session that commits once when the block ends, or rolls back when it raises."""
+        if self._writers is None:
+            async with self._committed() as session:
+                yield session
+        else:
+            async with self._writers, self._committed() as session:
+                yield session
+
+    @asynccontextmanager
+    async def _committed(self) -> AsyncIterator[AsyncSession]:
+        async with AsyncSession(self.engine, expire_on_commit=False) as session:
+            await session.connection(execution_options={_WRITE: True})
+            yield session
+            await session.commit()
+            self.on_commit(session.info.get("announced", []))
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+
+def announce(session: AsyncSession, event: object) -> None:
+    """Say that something changed; heard only if and after the session commits."""
+    session.info.setdefault("announced", []).append(event)
+
+
+def insert_into(session: AsyncSession, table: Any) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows ON CONFLICT, in the dialect of the session."""
+    if session.get_bind().dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
+
+
+def num_rows(result: sa.Result[Any]) -> int:
+    """How many rows a statement changed."""
+    return cast("CursorResult[Any]", result).rowcount
+
+
+def sqlite_version_ok() -> bool:
+    """SQLite 3.35 brought RETURNING, which ingest needs."""
+    return sqlite3.sqlite_version_info >= (3, 35)

@@ -1,0 +1,1 @@
+"""Server-sent events: one broker a process, one composer, any number of listeners."""

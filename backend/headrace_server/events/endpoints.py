@@ -1,0 +1,30 @@
+"""GET /events."""
+
+from collections.abc import AsyncIterable
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from ..middleware.authentication import identify
+from ..work import caller, runtime_of
+from . import service
+
+router = APIRouter(tags=["events"])
+
+
+@router.get("/events", response_class=EventSourceResponse)
+async def stream_events(
+    request: Request, job: Annotated[list[UUID] | None, Query(max_length=200)] = None
+) -> AsyncIterable[ServerSentEvent]:
+    """Server-sent events: `snapshot` first, then `job`, `mix`, `activation` as they happen, `ping` every 15 s."""
+    runtime = runtime_of(request)
+    principal = caller(request, "read")
+
+    async def still_welcome() -> object:
+        return await identify(runtime, request.headers, request.cookies)
+
+    wanted = None if job is None else frozenset(job)
+    async for event in service.stream(runtime, principal, wanted, still_welcome):
+        yield ServerSentEvent(event=event.name, raw_data=event.data)

@@ -1,0 +1,34 @@
+"""What the events carry."""
+
+from uuid import UUID
+
+from ..fields import Reply
+from ..jobs.schemas import JobSummary
+from ..mix.schemas import Activation, MixVersion
+
+
+class SnapshotEvent(Reply):
+    """``event: snapshot``, first and after every reconnect: everything the listener follows."""
+
+    jobs: list[JobSummary]
+
+
+class JobEvent(JobSummary):
+    """``event: job``: a summary that changed, at most one a second a job."""
+
+
+class MixEvent(Reply):
+    """``event: mix``: a version was made or came further."""
+
+    job: UUID
+    version: MixVersion
+
+
+class ActivationEvent(Reply):
+    """``event: activation``: a leader sealed a revision."""
+
+    job: UUID
+    activation: Activation
+
+
+EVENT_PAYLOADS = (SnapshotEvent, JobEvent, MixEvent, ActivationEvent)

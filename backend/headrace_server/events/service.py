@@ -1,0 +1,54 @@
+"""One listener's stream: a snapshot, then what changes, with pings; no database connection in between."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from uuid import UUID
+
+from ..errors import Unauthenticated
+from ..jobs import repository as jobs
+from ..jobs.summary import summarise
+from ..runtime import Runtime
+from ..security import Principal
+from .broker import Event, Listener
+from .schemas import SnapshotEvent
+
+PING_S = 15.0
+# A snapshot holds at most this many of the newest jobs; a listener that names its jobs gets just those.
+_MAX_JOBS = 200
+
+
+async def _snapshot(runtime: Runtime, listener: Listener) -> Event:
+    async with runtime.database.read() as session:
+        job_ids = await jobs.visible_ids(
+            session,
+            project_id=listener.project_id,
+            job_uuids=None if listener.jobs is None else sorted(listener.jobs),
+            limit=_MAX_JOBS,
+        )
+        rows = await jobs.by_ids(session, job_ids)
+        summaries = await summarise(session, runtime, rows, runtime.now())
+    return Event("snapshot", SnapshotEvent(jobs=summaries).model_dump_json())
+
+
+async def stream(
+    runtime: Runtime,
+    principal: Principal,
+    wanted: frozenset[UUID] | None,
+    still_welcome: Callable[[], Awaitable[object]],
+) -> AsyncIterator[Event]:
+    """Events for one listener until the server closes or the caller's key or session ends."""
+    # Listening starts before the snapshot is read, so nothing falls between the two.
+    with runtime.broker.listening(principal.project_id, wanted) as listener:
+        yield await _snapshot(runtime, listener)
+        while True:
+            try:
+                event = await asyncio.wait_for(listener.queue.get(), PING_S)
+            except TimeoutError:
+                try:
+                    await still_welcome()
+                except Unauthenticated:
+                    return
+                event = Event("ping", "{}")
+            if event.name == "end":
+                return
+            yield await _snapshot(runtime, listener) if event.name == "resync" else event

@@ -1,0 +1,1 @@
+"""Pure functions: a series in, a Plotly figure out."""

@@ -1,0 +1,1 @@
+"""Reports of ranks: identity, storage, and the latest of each rank."""

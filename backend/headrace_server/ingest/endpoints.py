@@ -1,0 +1,33 @@
+"""/jobs/{j}/reports and /jobs/{j}/ranks."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+
+from ..jobs import access
+from ..jobs.endpoints import JobId
+from ..work import Work, reading, writing
+from . import service
+from .schemas import RankList, ReportBatchBody, ReportReply
+
+router = APIRouter(tags=["ingest"])
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{ReportBatchBody.__name__}"}}},
+    }
+}
+
+
+@router.post("/jobs/{job}/reports", status_code=202, openapi_extra=_BODY)
+async def post_reports(job: JobId, request: Request, work: Annotated[Work, writing("ingest")]) -> ReportReply:
+    """Take a batch of reports; each record is checked on its own, and a repeated one is counted once."""
+    # Read raw: the records are validated one by one, so that a bad one never takes the others with it.
+    return await service.accept(work, await access.find_job(work, job), await request.body())
+
+
+@router.get("/jobs/{job}/ranks")
+async def list_ranks(job: JobId, work: Annotated[Work, reading("read")]) -> RankList:
+    """The latest of each rank of the newest attempt."""
+    return await service.rank_list(work, await access.find_job(work, job))

@@ -1,0 +1,113 @@
+"""What the ranks of an attempt are doing: their states, their totals, and how far a mix version has come on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from ..models import Attempt
+from ..models import RankState as RankStateRow
+from ..runtime import Runtime
+from . import repository
+from .liveness import Cutoffs, cutoffs, paced_interval_s, rank_liveness
+from .schemas import RankState, SourceCursor
+
+# Realised shares of a summary are measured over this many steps.
+SHARE_WINDOW_STEPS = 50
+
+
+@dataclass(frozen=True)
+class SourceStanding:
+    """A source at the newest reported step: global sequences delivered, weight in force, and its recent share."""
+
+    ordinal: int
+    target_ppm: int
+    realised_ppm: int | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The newest step that any rank of an attempt reported, and each source there."""
+
+    step: int
+    sources: dict[str, SourceStanding]
+
+
+def interval_of(runtime: Runtime, attempt: Attempt | None) -> float:
+    """How often the attempt's ranks should report (seconds)."""
+    settings = runtime.settings
+    world_size = 1 if attempt is None else attempt.world_size
+    return paced_interval_s(settings.report_every_s, settings.max_reports_per_s, world_size)
+
+
+def cutoffs_of(runtime: Runtime, attempt: Attempt, now: float) -> Cutoffs:
+    """The attempt's liveness cut-offs now."""
+    return cutoffs(runtime.downtime, now, interval_of(runtime, attempt), runtime.settings.stuck_after_s)
+
+
+def _describe(row: RankStateRow, attempt: Attempt, cuts: Cutoffs, furthest_step: int) -> RankState:
+    finished = attempt.state == "finished"
+    return RankState.model_validate(
+        {
+            **{name: getattr(row, name) for name in RankState.model_fields if hasattr(row, name)},
+            "state": rank_liveness(row.received_at, row.advanced_at, cuts, finished=finished),
+            "step_lag": furthest_step - row.step,
+            "last_report_at": row.received_at,
+            "sources": [SourceCursor(**cursor) for cursor in row.sources],
+        }
+    )
+
+
+async def states(session: AsyncSession, runtime: Runtime, attempt: Attempt, now: float) -> list[RankState]:
+    """The latest of each rank that has reported, by rank."""
+    rows = await repository.states_of(session, attempt.id)
+    cuts = cutoffs_of(runtime, attempt, now)
+    furthest_step = max((row.step for row in rows), default=0)
+    return [_describe(row, attempt, cuts, furthest_step) for row in rows]
+
+
+async def totals(session: AsyncSession, runtime: Runtime, attempts: Sequence[Attempt], now: float) -> dict[int, Any]:
+    """Per attempt (by row id): ranks counted by liveness, step, tokens, rates; see the repository for the columns."""
+    if not attempts:
+        return {}
+    return await repository.totals_of(session, {attempt.id: cutoffs_of(runtime, attempt, now) for attempt in attempts})
+
+
+async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int, int, int | None]]) -> dict[int, int]:
+    """For each (key, attempt row id, version, agreed step): how many ranks have that version or a newer one in force."""
+    return await repository.applied_counts(session, wanted) if wanted else {}
+
+
+def _shares(first: dict[str, int], last: dict[str, int]) -> dict[str, int | None]:
+    moved = {name: last[name] - first.get(name, 0) for name in last}
+    total = sum(moved.values())
+    return {name: round(delta * 1_000_000 / total) if total > 0 else None for name, delta in moved.items()}
+
+
+async def standings(session: AsyncSession, attempts: Sequence[Attempt]) -> dict[int, Standing]:
+    """Per attempt (by row id) its standing; none for an attempt that has delivered nothing."""
+    if not attempts:
+        return {}
+    by_id = {attempt.id: attempt for attempt in attempts}
+    rows = await repository.progress_bounds(session, list(by_id), SHARE_WINDOW_STEPS)
+    points: dict[int, dict[int, dict[str, tuple[int, int]]]] = {}
+    for attempt_id, step, name, ordinal, target_ppm in rows:
+        points.setdefault(attempt_id, {}).setdefault(step, {})[name] = (ordinal, target_ppm)
+    found: dict[int, Standing] = {}
+    for attempt_id, by_step in points.items():
+        step = max(by_step)
+        last = {name: ordinal for name, (ordinal, _) in by_step[step].items()}
+        first = {name: ordinal for name, (ordinal, _) in by_step[min(by_step)].items()}
+        fresh = by_id[attempt_id].resumed_from_step is None
+        if len(by_step) == 1 and fresh:
+            first = {}  # the only point so far; a fresh start counts from zero
+        realised = _shares(first, last)
+        found[attempt_id] = Standing(
+            step=step,
+            sources={
+                name: SourceStanding(ordinal, target_ppm, realised[name])
+                for name, (ordinal, target_ppm) in by_step[step].items()
+            },
+        )
+    return found

@@ -1,0 +1,156 @@
+"""From a body to rows: parsing, validating each record on its own, and what a batch adds to the history. Pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pydantic_core
+from pydantic import ValidationError
+
+from ..errors import Invalid, MalformedBody
+from ..problems import shown_value
+from .schemas import RECORD, Record, RejectedRecord
+
+_WIDE = ["rank", "seq", "time", "interval_s", "step", "steps", "tokens", "total_tokens", "wait_p50_ms", "wait_p99_ms", "wait_max_ms", "wait_share", "queue_depth", "rss_bytes", "bytes_read", "dropped", "mix_version", "mix_revision"]
+_STATE = ["rank", "seq", "time", "step", "total_tokens", "interval_s", "wait_p50_ms", "wait_p99_ms", "wait_max_ms", "wait_share", "queue_depth", "rss_bytes", "bytes_read", "dropped", "host", "local_rank", "dp_rank", "mix_version", "mix_revision"]
+_CURSOR = ("name", "ordinal", "epoch", "file", "row")
+Row = dict[str, Any]
+# A rate over less than this says nothing (seconds).
+MIN_INTERVAL_S = 0.001
+
+
+@dataclass(frozen=True)
+class ParsedBatch:
+    """The envelope of a batch; the records are still unchecked."""
+
+    attempt: UUID
+    records: list[Any]
+
+
+def _parse_json(body: bytes) -> Any:
+    try:
+        return pydantic_core.from_json(body)
+    except ValueError:
+        # Lone surrogates (undecodable file names) are legal JSON that only the slow parser takes; the record that
+        # holds one is then rejected alone.
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise MalformedBody(f"the body is not valid JSON: {error}") from error
+
+
+def parse_batch(body: bytes, max_records: int) -> ParsedBatch:
+    """Read the envelope. Raises MalformedBody, or Invalid when it isn't {attempt, records}."""
+    batch = _parse_json(body)
+    if not isinstance(batch, dict) or not isinstance(batch.get("records"), list):
+        raise Invalid("the body must be an object {attempt: uuid, records: [...]}")
+    try:
+        attempt = UUID(batch["attempt"])
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        value = shown_value(batch.get("attempt"))
+        item = {"loc": ["body", "attempt"], "msg": "must be a UUID", "value": value}
+        raise Invalid(f"attempt is {value!r}; it must be a UUID", errors=[item]) from error  # type: ignore[list-item]
+    if len(batch["records"]) > max_records:
+        raise Invalid(f"the batch has {len(batch['records'])} records; at most {max_records} are taken")
+    return ParsedBatch(attempt=attempt, records=batch["records"])
+
+
+def _first_fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "record"
+    return f"{where}: {first['msg']} (got {shown_value(first.get('input'))!r})".encode("utf-8", "replace").decode()
+
+
+def check_records(
+    records: Sequence[Any], source_ids: Mapping[str, int], world_size: int
+) -> tuple[list[Record], list[RejectedRecord]]:
+    """Split a batch into good records and rejected ones, each with its index and reason."""
+    good: list[Record] = []
+    rejected: list[RejectedRecord] = []
+    for index, raw in enumerate(records):
+        try:
+            record = RECORD.validate_python(raw)
+        except ValidationError as error:
+            rejected.append(RejectedRecord(index=index, code="invalid", detail=_first_fault(error)))
+            continue
+        unknown = next((s["name"] for s in record["sources"] if s["name"] not in source_ids), None)
+        if unknown is not None:
+            detail = f"unknown source {shown_value(unknown)!r}; the job has {sorted(source_ids)[:20]}"
+            rejected.append(RejectedRecord(index=index, code="unknown_source", detail=detail))
+        elif record["rank"] >= world_size:
+            detail = f"rank {record['rank']} is outside the attempt's world size {world_size}"
+            rejected.append(RejectedRecord(index=index, code="rank_out_of_range", detail=detail))
+        else:
+            good.append(record)
+    return good, rejected
+
+
+def first_of_each(records: Sequence[Record], inserted: set[tuple[int, int]]) -> list[Record]:
+    """The records that were stored: the first of each identity that was new."""
+    left = set(inserted)
+    new: list[Record] = []
+    for record in records:
+        identity = (record["rank"], record["seq"])
+        if identity in left:
+            left.remove(identity)
+            new.append(record)
+    return new
+
+
+def report_rows(records: Sequence[Record], attempt_id: int, now: float) -> list[Row]:
+    """One wide row a record, in the order of the key, so that concurrent writers lock in one order."""
+    rows: list[Row] = []
+    for record in sorted(records, key=lambda record: (record["rank"], record["seq"])):
+        row: Row = {name: record[name] for name in _WIDE}  # type: ignore[literal-required]
+        row["attempt_id"] = attempt_id
+        row["received_at"] = now
+        rows.append(row)
+    return rows
+
+
+def state_rows(records: Sequence[Record], attempt_id: int, now: float) -> list[Row]:
+    """The newest record of each rank as a row of the latest state."""
+    newest: dict[int, Record] = {}
+    for record in records:
+        held = newest.get(record["rank"])
+        if held is None or record["seq"] > held["seq"]:
+            newest[record["rank"]] = record
+    rows: list[Row] = []
+    for rank in sorted(newest):
+        record = newest[rank]
+        row: Row = {name: record[name] for name in _STATE}  # type: ignore[literal-required]
+        interval_s = record["interval_s"]
+        row["tokens_per_s"] = record["tokens"] / interval_s if interval_s >= MIN_INTERVAL_S else 0.0
+        row["sources"] = [{name: source[name] for name in _CURSOR} for source in record["sources"]]  # type: ignore[literal-required]
+        row.update(attempt_id=attempt_id, received_at=now, advanced_at=now)
+        rows.append(row)
+    return rows
+
+
+def progress_rows(records: Sequence[Record], attempt_id: int, source_ids: Mapping[str, int]) -> list[Row]:
+    """What the records add to the per-source history: one row for each (step, source), losses and tokens summed."""
+    rows: dict[tuple[int, int], Row] = {}
+    for record in records:
+        for source in record["sources"]:
+            key = (record["step"], source_ids[source["name"]])
+            row = rows.get(key)
+            if row is None:
+                rows[key] = {
+                    "attempt_id": attempt_id,
+                    "step": key[0],
+                    "source_id": key[1],
+                    "time": record["time"],
+                    "ordinal": source["ordinal"],
+                    "epoch": source["epoch"],
+                    "target_ppm": source["target_ppm"],
+                    "tokens": source["tokens"],
+                    "loss_sum": source["loss_sum"],
+                    "loss_count": source["loss_count"],
+                }
+            else:
+                row["tokens"] += source["tokens"]
+                row["loss_sum"] += source["loss_sum"]
+                row["loss_count"] += source["loss_count"]
+    return [rows[key] for key in sorted(rows)]

@@ -1,0 +1,182 @@
+"""SQL of ingest: a constant number of statements a batch, whatever its size."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from .. import models
+from ..db import insert_into
+from .liveness import Cutoffs
+from .records import Row
+
+# Weight of a new report in the running token rate: 1 for an interval this long or longer (seconds).
+_RATE_WINDOW_S = 20.0
+
+
+async def insert_reports(session: AsyncSession, rows: Sequence[Row]) -> set[tuple[int, int]]:
+    """Store reports; returns (rank, seq) of those that were new."""
+    if not rows:
+        return set()
+    table = models.RankReport.__table__
+    insert = insert_into(session, table).on_conflict_do_nothing().returning(table.c.rank, table.c.seq)
+    result = await session.execute(insert, rows)
+    return {(rank, seq) for rank, seq in result}
+
+
+async def upsert_states(session: AsyncSession, rows: Sequence[Row]) -> None:
+    """Keep the newest report of each rank; an older one (by seq) changes nothing."""
+    if not rows:
+        return
+    state = models.RankState.__table__.c
+    insert = insert_into(session, models.RankState.__table__)
+    new = insert.excluded
+    share = sa.case((new.interval_s >= _RATE_WINDOW_S, 1.0), else_=new.interval_s / sa.literal(_RATE_WINDOW_S))
+    values = {name: new[name] for name in rows[0] if name not in ("attempt_id", "rank")}
+    values["tokens_per_s"] = state.tokens_per_s + (new.tokens_per_s - state.tokens_per_s) * share
+    values["advanced_at"] = sa.case((new.step > state.step, new.advanced_at), else_=state.advanced_at)
+    await session.execute(
+        insert.on_conflict_do_update(index_elements=["attempt_id", "rank"], set_=values, where=new.seq > state.seq),
+        rows,
+    )
+
+
+async def add_progress(session: AsyncSession, rows: Sequence[Row]) -> None:
+    """Add to the per-source history; what several ranks report at one step is summed."""
+    if not rows:
+        return
+    held = models.SourceProgress.__table__.c
+    insert = insert_into(session, models.SourceProgress.__table__)
+    new = insert.excluded
+    await session.execute(
+        insert.on_conflict_do_update(
+            index_elements=["attempt_id", "step", "source_id"],
+            set_={
+                "tokens": held.tokens + new.tokens,
+                "loss_sum": held.loss_sum + new.loss_sum,
+                "loss_count": held.loss_count + new.loss_count,
+            },
+        ),
+        rows,
+    )
+
+
+async def target_of(session: AsyncSession, job_id: int, attempt: UUID) -> tuple[models.Attempt, int] | None:
+    """The attempt a batch is for, and the number of the job's newest mix version."""
+    newest = (
+        sa.select(sa.func.max(models.MixVersion.version)).where(models.MixVersion.job_id == job_id).scalar_subquery()
+    )
+    query = sa.select(models.Attempt, newest).where(models.Attempt.uuid == attempt, models.Attempt.job_id == job_id)
+    row = (await session.execute(query)).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+async def states_of(session: AsyncSession, attempt_id: int) -> Sequence[models.RankState]:
+    """The latest of each rank of an attempt, by rank."""
+    query = sa.select(models.RankState).where(models.RankState.attempt_id == attempt_id)
+    return (await session.scalars(query.order_by(models.RankState.rank))).all()
+
+
+def _count_if(condition: sa.ColumnElement[bool]) -> sa.Function[int]:
+    return sa.func.sum(sa.case((condition, 1), else_=0))
+
+
+async def totals_of(
+    session: AsyncSession, cuts_by_attempt: dict[int, Cutoffs]
+) -> dict[int, sa.Row[tuple[object, ...]]]:
+    """For each attempt, its ranks counted by how alive they are, and its totals; none for one without reports."""
+    rows: dict[int, sa.Row[tuple[object, ...]]] = {}
+    # Attempts with equal cut-offs (nearly all: they differ by world size only) share one statement.
+    groups: dict[Cutoffs, list[int]] = {}
+    for attempt_id, cuts in cuts_by_attempt.items():
+        groups.setdefault(cuts, []).append(attempt_id)
+    for cuts, attempt_ids in groups.items():
+        for row in await session.execute(_totals(attempt_ids, cuts)):
+            rows[row.attempt_id] = row
+    return rows
+
+
+def _totals(attempt_ids: Iterable[int], cuts: Cutoffs) -> sa.Select[tuple[object, ...]]:
+    state = models.RankState
+    heard = state.received_at >= cuts.late
+    lost = state.received_at < cuts.lost
+    stuck = sa.and_(heard, state.advanced_at < cuts.stuck)
+    return (
+        sa.select(
+            state.attempt_id,
+            sa.func.count().label("num_ranks"),
+            _count_if(heard).label("num_heard"),
+            _count_if(lost).label("num_lost"),
+            sa.func.min(sa.case((lost, state.rank))).label("first_lost_rank"),
+            sa.func.min(sa.case((lost, state.received_at))).label("lost_since"),
+            _count_if(stuck).label("num_stuck"),
+            sa.func.min(sa.case((stuck, state.rank))).label("first_stuck_rank"),
+            sa.func.min(sa.case((stuck, state.advanced_at))).label("stuck_since"),
+            sa.func.min(sa.case((~heard, state.rank))).label("first_quiet_rank"),
+            sa.func.max(state.rank).label("last_rank"),
+            sa.func.max(state.step).label("step"),
+            sa.func.max(state.total_tokens).label("total_tokens"),
+            sa.func.sum(sa.case((heard, state.tokens_per_s))).label("tokens_per_s"),
+            sa.func.avg(sa.case((heard, state.wait_share))).label("wait_share"),
+            sa.func.max(state.mix_version).label("mix_version"),
+            sa.func.max(state.received_at).label("received_at"),
+        )
+        .where(state.attempt_id.in_(list(attempt_ids)))
+        .group_by(state.attempt_id)
+    )
+
+
+async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int, int, int | None]]) -> dict[int, int]:
+    """For each (key, attempt, version, agreed step): ranks with that version in force, by what they say or where they are."""
+    state = models.RankState
+    counts = []
+    for key, attempt_id, version, agreed_step in wanted:
+        applied = state.mix_version >= version
+        if agreed_step is not None:
+            applied = sa.or_(applied, state.step >= agreed_step)
+        counts.append(
+            sa.select(sa.literal(key).label("key"), sa.func.count().label("num")).where(
+                state.attempt_id == attempt_id, applied
+            )
+        )
+    return {row.key: row.num for row in await session.execute(sa.union_all(*counts))}
+
+
+async def progress_bounds(
+    session: AsyncSession, attempt_ids: Sequence[int], window_steps: int
+) -> Sequence[sa.Row[tuple[int, int, str, int, int]]]:
+    """For each attempt, (attempt, step, source, ordinal, target ppm) at its newest step and at the first within the window."""
+    progress = models.SourceProgress
+    newest = (
+        sa.select(progress.attempt_id, sa.func.max(progress.step).label("last"))
+        .where(progress.attempt_id.in_(attempt_ids))
+        .group_by(progress.attempt_id)
+        .subquery()
+    )
+    oldest = (
+        sa.select(progress.attempt_id, newest.c.last, sa.func.min(progress.step).label("first"))
+        .join(newest, newest.c.attempt_id == progress.attempt_id)
+        .where(progress.step >= newest.c.last - window_steps)
+        .group_by(progress.attempt_id, newest.c.last)
+        .subquery()
+    )
+    query = (
+        sa.select(progress.attempt_id, progress.step, models.JobSource.name, progress.ordinal, progress.target_ppm)
+        .join(oldest, oldest.c.attempt_id == progress.attempt_id)
+        .join(models.JobSource, models.JobSource.id == progress.source_id)
+        .where(sa.or_(progress.step == oldest.c.first, progress.step == oldest.c.last))
+        .order_by(progress.attempt_id, progress.step)
+    )
+    return (await session.execute(query)).tuples().all()  # type: ignore[return-value]
+
+
+async def tick(session: AsyncSession, now: float) -> None:
+    """Say that a server is up."""
+    insert = insert_into(session, models.ServerClock).values(id=1, alive_at=now)
+    await session.execute(insert.on_conflict_do_update(index_elements=["id"], set_={"alive_at": now}))
+
+
+async def last_tick(session: AsyncSession) -> float | None:
+    """When a server last said that it was up."""
+    return await session.scalar(sa.select(models.ServerClock.alive_at).where(models.ServerClock.id == 1))

@@ -1,0 +1,64 @@
+"""Taking a batch of reports: each record counted once, whatever is repeated, late or wrong."""
+
+from collections.abc import Sequence
+
+from ..db import announce
+from ..errors import NotFound
+from ..events.announcements import JobChanged
+from ..jobs import access
+from ..mix import life
+from ..models import Attempt, Job
+from ..work import Work
+from . import ranks, records, repository
+from .schemas import RankList, Record, ReportReply
+
+
+async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
+    """Store a batch. Raises MalformedBody, Invalid (the envelope), NotFound (the attempt).
+
+    A bad record is rejected alone; a repeated one is counted as duplicate. Reports of a superseded attempt are kept
+    as history and change nothing live.
+    """
+    batch = records.parse_batch(body, work.runtime.settings.max_batch_records)
+    target = await repository.target_of(work.session, job.id, batch.attempt)
+    if target is None:
+        raise NotFound(f"job {job.name!r} has no attempt {batch.attempt}; register it with POST /attempts")
+    attempt, newest_version = target
+    source_ids = {source.name: source.id for source in await access.sources(work, job)}
+    good, rejected = records.check_records(batch.records, source_ids, attempt.world_size)
+    new = await _store(work, attempt, good, source_ids)
+    return ReportReply(
+        accepted=len(new),
+        duplicate=len(good) - len(new),
+        rejected=rejected,
+        mix_version=newest_version,
+        report_every_s=ranks.interval_of(work.runtime, attempt),
+    )
+
+
+async def _store(work: Work, attempt: Attempt, good: Sequence[Record], source_ids: dict[str, int]) -> list[Record]:
+    session = work.session
+    inserted = await repository.insert_reports(session, records.report_rows(good, attempt.id, work.now))
+    new = records.first_of_each(good, inserted)
+    if not new:
+        return new
+    await repository.add_progress(session, records.progress_rows(new, attempt.id, source_ids))
+    if attempt.state != "superseded":
+        await repository.upsert_states(session, records.state_rows(new, attempt.id, work.now))
+        await life.note_reports(
+            session,
+            attempt,
+            newest_seen=max((r["mix_seen"] for r in new if r["mix_seen"] is not None), default=None),
+            newest_in_force=max((r["mix_version"] for r in new if r["mix_version"] is not None), default=None),
+            now=work.now,
+        )
+        announce(session, JobChanged(attempt.job_id))
+    return new
+
+
+async def rank_list(work: Work, job: Job) -> RankList:
+    """The latest of each rank of the newest attempt."""
+    attempt = await access.newest_attempt(work, job)
+    if attempt is None:
+        return RankList(items=[], attempt=None)
+    return RankList(items=await ranks.states(work.session, work.runtime, attempt, work.now), attempt=attempt.number)

@@ -1,0 +1,1 @@
+"""Jobs, their attempts, and how they are doing."""

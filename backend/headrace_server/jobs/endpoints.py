@@ -1,0 +1,83 @@
+"""/projects/{p}/jobs, /jobs/{j} and /jobs/{j}/attempts."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from ..fields import Name, ShortText
+from ..projects import service as projects
+from ..work import Work, reading, writing
+from . import access, service
+from .schemas import (
+    Attempt,
+    AttemptCreate,
+    AttemptList,
+    AttemptPatch,
+    Job,
+    JobCreate,
+    JobPage,
+    JobPatch,
+    JobState,
+)
+
+router = APIRouter(tags=["jobs"])
+JobId = Annotated[str, Path(max_length=64, description="the job's id (a UUID)")]
+
+
+@router.post("/projects/{project}/jobs")
+async def create_job(
+    project: Annotated[Name, Path()], body: JobCreate, work: Annotated[Work, writing("ingest")]
+) -> Job:
+    """Register a job; the same name gives the same job, however many call at once."""
+    return await service.register(work, await projects.find(work, project), body)
+
+
+@router.get("/projects/{project}/jobs")
+async def list_jobs(
+    project: Annotated[Name, Path()],
+    work: Annotated[Work, reading("read")],
+    q: Annotated[ShortText | None, Query(description="part of the name")] = None,
+    state: Annotated[JobState | None, Query()] = None,
+    archived: Annotated[bool, Query()] = False,
+    cursor: Annotated[str | None, Query(max_length=64)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> JobPage:
+    """Jobs of a project, newest first."""
+    found = await projects.find(work, project)
+    return await service.page(work, found, search=q, state=state, archived=archived, cursor=cursor, limit=limit)
+
+
+@router.get("/jobs/{job}")
+async def get_job(job: JobId, work: Annotated[Work, reading("read", "ingest")]) -> Job:
+    """One job."""
+    return await service.describe(work, await access.find_job(work, job))
+
+
+@router.patch("/jobs/{job}")
+async def change_job(job: JobId, body: JobPatch, work: Annotated[Work, writing("operate")]) -> Job:
+    """Change a job's end, tags or archived flag."""
+    return await service.change(work, await access.find_job(work, job, lock=True), body)
+
+
+@router.post("/jobs/{job}/attempts")
+async def start_attempt(job: JobId, body: AttemptCreate, work: Annotated[Work, writing("ingest")]) -> Attempt:
+    """Register a start of the job; it supersedes the live attempt."""
+    return await service.start_attempt(work, await access.find_job(work, job, lock=True), body)
+
+
+@router.get("/jobs/{job}/attempts")
+async def list_attempts(job: JobId, work: Annotated[Work, reading("read", "ingest")]) -> AttemptList:
+    """The job's starts, oldest first."""
+    return await service.attempts(work, await access.find_job(work, job))
+
+
+@router.patch("/jobs/{job}/attempts/{attempt}")
+async def end_attempt(
+    job: JobId,
+    attempt: Annotated[str, Path(max_length=64)],
+    body: AttemptPatch,
+    work: Annotated[Work, writing("ingest")],
+) -> Attempt:
+    """Say how an attempt ended."""
+    row = await access.find_job(work, job, lock=True)
+    return await service.end_attempt(work, row, await access.find_attempt(work, row, attempt), body)

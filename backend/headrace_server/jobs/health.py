@@ -1,0 +1,79 @@
+"""The state of a job and why, from its newest attempt and what its ranks last said. Pure.
+
+``finished`` and ``failed`` are only ever what somebody posted; silence is ``lost``, never an end.
+"""
+
+from dataclasses import dataclass
+
+from .schemas import JobState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vitals:
+    """A job's newest attempt and its ranks, counted. Ages are in seconds."""
+
+    attempt_number: int
+    attempt_state: str
+    attempt_reason: str | None
+    attempt_age_s: float
+    world_size: int
+    lost_after_s: float
+    num_ranks: int = 0
+    num_heard: int = 0
+    num_lost: int = 0
+    first_lost_rank: int | None = None
+    lost_for_s: float = 0.0
+    num_stuck: int = 0
+    first_stuck_rank: int | None = None
+    stuck_for_s: float = 0.0
+    first_quiet_rank: int | None = None
+    step: int | None = None
+
+
+def span(seconds: float) -> str:
+    """A duration for people: 42 s, 3 min, 5 h, 9 days."""
+    for unit, size in (("days", 172_800.0), ("h", 7200.0), ("min", 120.0)):
+        if seconds >= size:
+            return f"{seconds / {'days': 86_400.0, 'h': 3600.0, 'min': 60.0}[unit]:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"
+
+
+def _some(rank: int | None, num: int, total: int) -> str:
+    others = "" if num <= 1 else f" and {num - 1} more"
+    return f"rank {rank}{others} of {total}"
+
+
+def job_state(vitals: Vitals | None) -> tuple[JobState, str]:
+    """The state and a sentence that says why; None is a job that was never started."""
+    if vitals is None:
+        return "waiting", "registered; no attempt has started yet"
+    start = f"attempt {vitals.attempt_number}"
+    because = f": {vitals.attempt_reason}" if vitals.attempt_reason else ""
+    if vitals.attempt_state == "finished":
+        return "finished", f"{start} finished{because}"
+    if vitals.attempt_state == "failed":
+        return "failed", f"{start} failed{because}"
+    return _live_state(vitals, start)
+
+
+def _live_state(vitals: Vitals, start: str) -> tuple[JobState, str]:
+    overdue = vitals.attempt_age_s > vitals.lost_after_s
+    if vitals.num_ranks == 0:
+        if overdue:
+            return "lost", f"{start} started {span(vitals.attempt_age_s)} ago and no rank has reported since"
+        return "waiting", f"{start} has started; no rank has reported yet"
+    if vitals.num_lost:
+        who = _some(vitals.first_lost_rank, vitals.num_lost, vitals.world_size)
+        return "lost", f"no word from {who} for {span(vitals.lost_for_s)}"
+    missing = vitals.world_size - vitals.num_ranks
+    if missing > 0 and overdue:
+        return "lost", f"{missing} of {vitals.world_size} ranks have never reported in {start}"
+    if vitals.num_stuck:
+        who = _some(vitals.first_stuck_rank, vitals.num_stuck, vitals.world_size)
+        return "stalled", f"{who} reports but has not advanced for {span(vitals.stuck_for_s)}"
+    quiet = vitals.num_ranks - vitals.num_heard
+    if quiet:
+        return "running", f"{_some(vitals.first_quiet_rank, quiet, vitals.world_size)} is late with reports"
+    if missing > 0:
+        return "running", f"{vitals.num_ranks} of {vitals.world_size} ranks have reported so far"
+    return "running", f"all {vitals.world_size} ranks report; last step {vitals.step}"

@@ -1,0 +1,132 @@
+"""SQL of jobs, their sources and their attempts."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from .. import models
+from ..db import insert_into
+
+
+async def find(session: AsyncSession, job_uuid: UUID, *, lock: bool) -> tuple[models.Job, str] | None:
+    """A job and its project's name; ``lock`` makes other changes of it wait."""
+    query = (
+        sa.select(models.Job, models.Project.name)
+        .join(models.Project, models.Project.id == models.Job.project_id)
+        .where(models.Job.uuid == job_uuid)
+    )
+    if lock:
+        query = query.with_for_update(of=models.Job)
+    row = (await session.execute(query)).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+async def insert_if_new(session: AsyncSession, values: dict[str, Any]) -> bool:
+    """Make a job unless the project has one of this name; says whether it did. Waits for one being made."""
+    insert = insert_into(session, models.Job).values(values)
+    insert = insert.on_conflict_do_nothing(index_elements=["project_id", "name"])
+    return (await session.execute(insert.returning(models.Job.id))).one_or_none() is not None
+
+
+async def by_name(session: AsyncSession, project_id: int, name: str) -> models.Job:
+    """The job of this name, locked; it must be there."""
+    query = sa.select(models.Job).where(models.Job.project_id == project_id, models.Job.name == name)
+    return (await session.scalars(query.with_for_update())).one()
+
+
+async def page(
+    session: AsyncSession,
+    project_id: int,
+    *,
+    search: str | None,
+    archived: bool,
+    before_id: int | None,
+    limit: int,
+) -> Sequence[models.Job]:
+    """Jobs of a project, newest first, whose name contains ``search`` (any case)."""
+    job = models.Job
+    query = sa.select(job).where(job.project_id == project_id, job.archived == archived)
+    if search:
+        query = query.where(job.name.icontains(search, autoescape=True))
+    if before_id is not None:
+        query = query.where(job.id < before_id)
+    return (await session.scalars(query.order_by(job.id.desc()).limit(limit))).all()
+
+
+async def by_ids(session: AsyncSession, job_ids: Sequence[int]) -> Sequence[models.Job]:
+    """Jobs by row id, newest first."""
+    query = sa.select(models.Job).where(models.Job.id.in_(job_ids)).order_by(models.Job.id.desc())
+    return (await session.scalars(query)).all()
+
+
+async def visible_ids(
+    session: AsyncSession, *, project_id: int | None, job_uuids: Sequence[UUID] | None, limit: int
+) -> Sequence[int]:
+    """Row ids of the newest jobs that are not archived, narrowed to a project or to named jobs."""
+    job = models.Job
+    query = sa.select(job.id).order_by(job.id.desc()).limit(limit)
+    if project_id is not None:
+        query = query.where(job.project_id == project_id)
+    query = query.where(~job.archived if job_uuids is None else job.uuid.in_(job_uuids))
+    return (await session.scalars(query)).all()
+
+
+async def ids_in_progress(session: AsyncSession) -> Sequence[int]:
+    """Row ids of jobs with a live attempt."""
+    query = sa.select(models.Attempt.job_id).where(models.Attempt.state == "live").distinct()
+    return (await session.scalars(query)).all()
+
+
+async def project_names(session: AsyncSession, project_ids: Sequence[int]) -> dict[int, str]:
+    """Names of projects by row id."""
+    query = sa.select(models.Project.id, models.Project.name).where(models.Project.id.in_(project_ids))
+    return {row.id: row.name for row in await session.execute(query)}
+
+
+async def sources_of(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, list[models.JobSource]]:
+    """The sources of each job, in job order."""
+    source = models.JobSource
+    query = sa.select(source).where(source.job_id.in_(job_ids)).order_by(source.job_id, source.position)
+    found: dict[int, list[models.JobSource]] = {job_id: [] for job_id in job_ids}
+    for row in await session.scalars(query):
+        found[row.job_id].append(row)
+    return found
+
+
+async def newest_attempts(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, models.Attempt]:
+    """The newest attempt of each job that has one."""
+    attempt = models.Attempt
+    newest = (
+        sa.select(attempt.job_id, sa.func.max(attempt.number).label("number"))
+        .where(attempt.job_id.in_(job_ids))
+        .group_by(attempt.job_id)
+        .subquery()
+    )
+    query = sa.select(attempt).join(
+        newest, sa.and_(newest.c.job_id == attempt.job_id, newest.c.number == attempt.number)
+    )
+    return {row.job_id: row for row in await session.scalars(query)}
+
+
+async def attempts_of(session: AsyncSession, job_id: int) -> Sequence[models.Attempt]:
+    """Every attempt of a job, oldest first."""
+    query = sa.select(models.Attempt).where(models.Attempt.job_id == job_id)
+    return (await session.scalars(query.order_by(models.Attempt.number))).all()
+
+
+async def attempt_by_uuid(session: AsyncSession, attempt_uuid: UUID) -> models.Attempt | None:
+    """The attempt with this nonce, of any job."""
+    return await session.scalar(sa.select(models.Attempt).where(models.Attempt.uuid == attempt_uuid))
+
+
+async def supersede_live(session: AsyncSession, job_id: int, now: float) -> None:
+    """End every live attempt of a job in favour of the one about to be added."""
+    attempt = models.Attempt
+    await session.execute(
+        sa.update(attempt)
+        .where(attempt.job_id == job_id, attempt.state == "live")
+        .values(state="superseded", ended_at=now)
+    )

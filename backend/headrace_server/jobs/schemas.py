@@ -1,0 +1,177 @@
+"""Jobs and attempts as others see them."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from ..fields import (
+    MAX_RANKS,
+    Count,
+    LoaderRequest,
+    Name,
+    Positive,
+    Ppm,
+    Reply,
+    Request,
+    ShortText,
+    Step,
+    Timestamp,
+    UnixTime,
+)
+from ..mix.schemas import MixVersion
+from ..mix.weights import PPM
+
+JobState = Literal["running", "finished", "failed", "stalled", "lost", "waiting"]
+AttemptState = Literal["live", "superseded", "finished", "failed"]
+Tags = Annotated[dict[Name, ShortText], Field(max_length=50)]
+
+
+class JobSource(LoaderRequest):
+    """A source: its configured weight (ppm) and its size."""
+
+    name: Name
+    weight_ppm: Ppm
+    num_documents: Count
+    num_tokens: Count
+    num_shards: Count
+
+
+class JobCreate(LoaderRequest):
+    """What a loader says about its job. The same name gives the same job."""
+
+    name: Name
+    seq_len: Positive
+    global_batch_size: Positive
+    total_steps: Annotated[int, Field(ge=1, le=2**48)] | None
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)]
+    packing: Literal["concat", "best_fit"]
+    sources: Annotated[list[JobSource], Field(min_length=1, max_length=1000)]
+    tags: Tags = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _weights_are_a_mix(self) -> "JobCreate":
+        names = [source.name for source in self.sources]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"source names must be unique; {twice} come twice")
+        total = sum(source.weight_ppm for source in self.sources)
+        if total != PPM:
+            raise ValueError(f"weight_ppm of the sources sums to {total}; it must be {PPM}")
+        return self
+
+
+class JobPatch(Request):
+    """What may be changed of a job; a field left out stays."""
+
+    total_steps: Annotated[int, Field(ge=1, le=2**48)] | None = None
+    tags: Tags | None = None
+    archived: bool | None = None
+
+
+class MixShare(Reply):
+    """A source's weight in force and its share of the last steps, in ppm; null until there is enough to tell."""
+
+    source: str
+    target_ppm: int
+    realised_ppm: int | None
+
+
+class JobSummary(Reply):
+    """How a job is doing; ``state_reason`` says why in words. Tokens are global, rates are per second."""
+
+    id: UUID
+    project: str
+    name: str
+    created_at: Timestamp
+    archived: bool
+    state: JobState
+    state_reason: str
+    step: int | None
+    total_steps: int | None
+    tokens: int
+    tokens_per_s: float | None
+    ranks_live: int
+    ranks_total: int
+    data_wait_share: float | None
+    mix: list[MixShare]
+    mix_version: int
+    mix_version_in_force: int | None
+    pending_change: MixVersion | None
+    attempt: int | None
+    last_report_at: Timestamp | None
+
+
+class JobSourceReply(Reply):
+    """A source as configured."""
+
+    name: str
+    weight_ppm: int
+    num_documents: int
+    num_tokens: int
+    num_shards: int
+
+
+class Job(JobSummary):
+    """A job in full."""
+
+    owner: str
+    seq_len: int
+    global_batch_size: int
+    seed: int
+    packing: str
+    tags: dict[str, str]
+    sources: list[JobSourceReply]
+
+
+class JobPage(Reply):
+    """Newest first; ``next_cursor`` is null on the last page."""
+
+    items: list[JobSummary]
+    next_cursor: str | None
+
+
+class AttemptCreate(LoaderRequest):
+    """One start of a job; ``id`` is the start's nonce."""
+
+    id: UUID
+    lineage: UUID
+    parent_lineage: UUID | None
+    world_size: Annotated[int, Field(ge=1, le=MAX_RANKS)]
+    dp_size: Annotated[int, Field(ge=1, le=MAX_RANKS)]
+    resumed_from_step: Step | None
+    started_at: UnixTime
+    loader_version: ShortText
+    hostname: ShortText
+
+
+class Attempt(Reply):
+    """One start of a job; ``number`` counts from 1."""
+
+    id: UUID
+    number: int
+    state: AttemptState
+    state_reason: str | None
+    lineage: UUID
+    parent_lineage: UUID | None
+    world_size: int
+    dp_size: int
+    resumed_from_step: int | None
+    started_at: Timestamp
+    loader_version: str
+    hostname: str
+    created_at: Timestamp
+    ended_at: Timestamp | None
+
+
+class AttemptList(Reply):
+    """Oldest first."""
+
+    items: list[Attempt]
+
+
+class AttemptPatch(LoaderRequest):
+    """How an attempt ended."""
+
+    state: Literal["finished", "failed"]
+    reason: Annotated[ShortText, Field(max_length=255)] | None = None

@@ -1,0 +1,226 @@
+"""Registering, changing and listing jobs; starting and ending attempts."""
+
+import uuid
+
+from ..audit import service as audit
+from ..db import announce
+from ..errors import Conflict, Invalid
+from ..events.announcements import JobChanged
+from ..mix import service as mix
+from ..mix import versions
+from ..models import Attempt as AttemptRow
+from ..models import Job as JobRow
+from ..models import JobSource as JobSourceRow
+from ..models import Project
+from ..paging import decode_cursor, encode_cursor
+from ..work import Work
+from . import access, repository, summary
+from .schemas import (
+    Attempt,
+    AttemptCreate,
+    AttemptList,
+    AttemptPatch,
+    Job,
+    JobCreate,
+    JobPage,
+    JobPatch,
+    JobSource,
+    JobSourceReply,
+    JobState,
+    JobSummary,
+)
+
+# How many jobs are looked through at once when filtering by state, which is derived.
+_SCAN = 100
+
+
+async def register(work: Work, project: Project, body: JobCreate) -> Job:
+    """The project's job of this name, made if need be; its size and its end are brought up to date."""
+    made = await repository.insert_if_new(
+        work.session,
+        {
+            "uuid": uuid.uuid4(),
+            "project_id": project.id,
+            "owner": work.principal.label,
+            "archived": False,
+            "created_at": work.now,
+            **body.model_dump(exclude={"sources"}),
+        },
+    )
+    job = await repository.by_name(work.session, project.id, body.name)
+    if made:
+        await _first_sources(work, job, body)
+    else:
+        job.total_steps = body.total_steps
+        await _refresh_sources(work, job, body.sources)
+    announce(work.session, JobChanged(job.id))
+    await work.session.flush()
+    return await describe(work, job)
+
+
+async def _first_sources(work: Work, job: JobRow, body: JobCreate) -> None:
+    for position, source in enumerate(body.sources):
+        work.session.add(JobSourceRow(job_id=job.id, position=position, **source.model_dump()))
+    await work.session.flush()
+    audit.record(work, "job.create", project_id=job.project_id, job_id=job.id, after={"name": job.name})
+    change = versions.Change(
+        weights_ppm={source.name: source.weight_ppm for source in body.sources},
+        author="config",
+        reason="configured weights",
+        origin="config",
+    )
+    await versions.add(work, job, None, change, "mix.configure")
+
+
+async def _refresh_sources(work: Work, job: JobRow, given: list[JobSource]) -> None:
+    held = {source.name: source for source in await access.sources(work, job)}
+    added = [source for source in given if source.name not in held]
+    for source in given:
+        if source.name in held:
+            row = held[source.name]
+            row.num_documents, row.num_tokens = source.num_documents, source.num_tokens
+            row.num_shards = source.num_shards
+    for position, source in enumerate(added, start=len(held)):
+        values = {**source.model_dump(), "weight_ppm": 0}
+        work.session.add(JobSourceRow(job_id=job.id, position=position, **values))
+    if not added:
+        return
+    await work.session.flush()
+    newest = await mix.newest(work, job)
+    names = ", ".join(source.name for source in added)
+    change = versions.Change(
+        weights_ppm={**newest.weights_ppm, **{source.name: 0 for source in added}},
+        author="config",
+        reason=f"new in the configuration, paused until somebody weighs it: {names}"[:500],
+        origin="config",
+    )
+    await versions.add(work, job, newest, change, "mix.configure")
+
+
+async def describe(work: Work, job: JobRow) -> Job:
+    """A job in full."""
+    [short] = await summary.summarise(work.session, work.runtime, [job], work.now)
+    sources = [
+        JobSourceReply.model_validate({name: getattr(row, name) for name in JobSourceReply.model_fields})
+        for row in await access.sources(work, job)
+    ]
+    return Job(
+        **short.model_dump(exclude={"pending_change", "mix"}),
+        pending_change=short.pending_change,
+        mix=short.mix,
+        owner=job.owner,
+        seq_len=job.seq_len,
+        global_batch_size=job.global_batch_size,
+        seed=job.seed,
+        packing=job.packing,
+        tags=job.tags,
+        sources=sources,
+    )
+
+
+async def page(
+    work: Work,
+    project: Project,
+    *,
+    search: str | None,
+    state: JobState | None,
+    archived: bool,
+    cursor: str | None,
+    limit: int,
+) -> JobPage:
+    """A page of a project's jobs, newest first."""
+    found: list[tuple[int, JobSummary]] = []
+    before_id = decode_cursor(cursor)
+    while len(found) <= limit:
+        jobs = await repository.page(
+            work.session,
+            project.id,
+            search=search,
+            archived=archived,
+            before_id=before_id,
+            limit=limit + 1 if state is None else _SCAN,
+        )
+        summaries = await summary.summarise(work.session, work.runtime, jobs, work.now)
+        found += [
+            (job.id, short) for job, short in zip(jobs, summaries, strict=True) if state is None or short.state == state
+        ]
+        if state is None or len(jobs) < _SCAN:
+            break
+        before_id = jobs[-1].id
+    shown = found[:limit]
+    return JobPage(
+        items=[short for _, short in shown],
+        next_cursor=encode_cursor(shown[-1][0]) if len(found) > limit else None,
+    )
+
+
+async def change(work: Work, job: JobRow, body: JobPatch) -> Job:
+    """Change what the body names; the rest stays."""
+    after = body.model_dump(exclude_unset=True)
+    nulls = [name for name in ("tags", "archived") if name in after and after[name] is None]
+    if nulls:
+        raise Invalid(f"{nulls[0]} is null; leave it out to keep it")
+    before = {name: getattr(job, name) for name in after}
+    if before != after:
+        for name, value in after.items():
+            setattr(job, name, value)
+        audit.record(work, "job.change", project_id=job.project_id, job_id=job.id, before=before, after=after)
+        announce(work.session, JobChanged(job.id))
+        await work.session.flush()
+    return await describe(work, job)
+
+
+def _describe_attempt(row: AttemptRow) -> Attempt:
+    fields = {name: getattr(row, name) for name in Attempt.model_fields if name != "id"}
+    return Attempt.model_validate({**fields, "id": row.uuid})
+
+
+async def start_attempt(work: Work, job: JobRow, body: AttemptCreate) -> Attempt:
+    """Register a start, once by its id, and supersede the live one. ``job`` must be locked. Raises Conflict."""
+    held = await repository.attempt_by_uuid(work.session, body.id)
+    if held is not None:
+        if held.job_id != job.id:
+            raise Conflict(f"attempt id {body.id} is taken; every start needs a new UUID")
+        return _describe_attempt(held)
+    newest = await access.newest_attempt(work, job)
+    await repository.supersede_live(work.session, job.id, work.now)
+    row = AttemptRow(
+        uuid=body.id,
+        job_id=job.id,
+        number=1 if newest is None else newest.number + 1,
+        state="live",
+        state_reason=None,
+        created_at=work.now,
+        ended_at=None,
+        **body.model_dump(exclude={"id"}),
+    )
+    work.session.add(row)
+    await work.session.flush()
+    shown = {"attempt": str(row.uuid), "number": row.number, "world_size": row.world_size}
+    audit.record(work, "attempt.start", project_id=job.project_id, job_id=job.id, after=shown)
+    announce(work.session, JobChanged(job.id))
+    return _describe_attempt(row)
+
+
+async def attempts(work: Work, job: JobRow) -> AttemptList:
+    """Every attempt, oldest first."""
+    rows = await repository.attempts_of(work.session, job.id)
+    return AttemptList(items=[_describe_attempt(row) for row in rows])
+
+
+async def end_attempt(work: Work, job: JobRow, attempt: AttemptRow, body: AttemptPatch) -> Attempt:
+    """Say how an attempt ended; a superseded one stays superseded, and the first end stands."""
+    if attempt.state == "live":
+        attempt.state, attempt.state_reason, attempt.ended_at = body.state, body.reason, work.now
+        shown = {"attempt": str(attempt.uuid), "number": attempt.number, "state": body.state}
+        audit.record(
+            work,
+            "attempt.end",
+            project_id=job.project_id,
+            job_id=job.id,
+            after=shown,
+            reason=body.reason,
+        )
+        announce(work.session, JobChanged(job.id))
+        await work.session.flush()
+    return _describe_attempt(attempt)

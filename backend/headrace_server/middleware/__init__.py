@@ -1,0 +1,1 @@
+"""What every request passes, outermost first: context, hosts, authentication, bodies. Plain ASGI, streaming-safe."""

@@ -1,0 +1,1 @@
+"""The mix: weights, versions, previews, activations."""

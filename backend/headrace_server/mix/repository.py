@@ -1,0 +1,101 @@
+"""SQL of mix versions and activations."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from .. import models
+
+
+async def newest(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, models.MixVersion]:
+    """The newest version of each job."""
+    version = models.MixVersion
+    top = (
+        sa.select(version.job_id, sa.func.max(version.version).label("version"))
+        .where(version.job_id.in_(job_ids))
+        .group_by(version.job_id)
+        .subquery()
+    )
+    query = sa.select(version).join(top, sa.and_(top.c.job_id == version.job_id, top.c.version == version.version))
+    return {row.job_id: row for row in await session.scalars(query)}
+
+
+async def by_number(session: AsyncSession, job_id: int, number: int) -> models.MixVersion | None:
+    """One version of a job."""
+    version = models.MixVersion
+    return await session.scalar(sa.select(version).where(version.job_id == job_id, version.version == number))
+
+
+async def by_revision(session: AsyncSession, job_id: int, revision: str) -> models.MixVersion | None:
+    """The version that a revision of a leader was imported as."""
+    version = models.MixVersion
+    return await session.scalar(sa.select(version).where(version.job_id == job_id, version.revision == revision))
+
+
+async def configured(session: AsyncSession, job_id: int) -> Sequence[models.MixVersion]:
+    """Versions that came from configuration, newest first."""
+    version = models.MixVersion
+    query = sa.select(version).where(version.job_id == job_id, version.origin == "config")
+    return (await session.scalars(query.order_by(version.version.desc()))).all()
+
+
+async def page(session: AsyncSession, job_id: int, *, before: int | None, limit: int) -> Sequence[models.MixVersion]:
+    """Versions newest first."""
+    version = models.MixVersion
+    query = sa.select(version).where(version.job_id == job_id)
+    if before is not None:
+        query = query.where(version.version < before)
+    return (await session.scalars(query.order_by(version.version.desc()).limit(limit))).all()
+
+
+async def supersede_unagreed(session: AsyncSession, job_id: int, before: int, now: float) -> Sequence[int]:
+    """Mark edits before version ``before`` that no leader has agreed yet as superseded; returns their numbers."""
+    version = models.MixVersion
+    result = await session.execute(
+        sa.update(version)
+        .where(
+            version.job_id == job_id,
+            version.version < before,
+            version.origin != "config",
+            version.agreed_at.is_(None),
+            version.superseded_at.is_(None),
+        )
+        .values(superseded_at=now)
+        .returning(version.version)
+    )
+    return [row[0] for row in result]
+
+
+async def activation(session: AsyncSession, attempt_id: int, revision: str) -> models.MixActivation | None:
+    """The activation of a revision by an attempt."""
+    row = models.MixActivation
+    return await session.scalar(sa.select(row).where(row.attempt_id == attempt_id, row.revision == revision))
+
+
+async def activations(
+    session: AsyncSession, job_id: int, *, lineage: UUID | None, from_step: int | None
+) -> Sequence[sa.Row[tuple[models.MixActivation, UUID]]]:
+    """Activations with their attempt's id, by step and then by when they were recorded."""
+    row = models.MixActivation
+    query = (
+        sa.select(row, models.Attempt.uuid)
+        .join(models.Attempt, models.Attempt.id == row.attempt_id)
+        .where(row.job_id == job_id)
+        .order_by(row.step, row.id)
+    )
+    if lineage is not None:
+        query = query.where(row.lineage == lineage)
+    if from_step is not None:
+        query = query.where(row.step >= from_step)
+    return (await session.execute(query)).all()
+
+
+async def open_versions(session: AsyncSession, job_id: int) -> Sequence[models.MixVersion]:
+    """Versions neither superseded nor applied everywhere, oldest first."""
+    version = models.MixVersion
+    query = sa.select(version).where(
+        version.job_id == job_id, version.superseded_at.is_(None), version.applied_at.is_(None)
+    )
+    return (await session.scalars(query.order_by(version.version))).all()

@@ -1,0 +1,87 @@
+"""Making versions. Unique (job, version) is the guard: of two writers exactly one gets the number."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from ..audit import service as audit
+from ..db import announce
+from ..errors import Conflict
+from ..events.announcements import JobChanged, MixChanged
+from ..models import Job, MixVersion
+from ..work import Work
+from . import repository
+from .schemas import Origin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a new version is to say."""
+
+    weights_ppm: dict[str, int]
+    author: str
+    reason: str
+    origin: Origin
+    from_step: int | None = None
+    ramp_steps: int = 0
+    reverts: int | None = None
+    revision: str | None = None
+
+
+async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, action: str) -> MixVersion:
+    """Make the version after ``parent``; older edits that no leader has agreed are superseded.
+
+    Raises Conflict when another writer made it first.
+    """
+    version = await _insert(work.session, job, parent, change, work.now)
+    for number in await repository.supersede_unagreed(work.session, job.id, version.version, work.now):
+        announce(work.session, MixChanged(job.id, number))
+    announce(work.session, MixChanged(job.id, version.version))
+    announce(work.session, JobChanged(job.id))
+    audit.record(
+        work,
+        action,
+        project_id=job.project_id,
+        job_id=job.id,
+        before=None if parent is None else {"version": parent.version, "weights_ppm": parent.weights_ppm},
+        after={
+            "version": version.version,
+            "weights_ppm": version.weights_ppm,
+            "from_step": version.from_step,
+            "ramp_steps": version.ramp_steps,
+        },
+        reason=change.reason,
+    )
+    return version
+
+
+async def _insert(session: AsyncSession, job: Job, parent: MixVersion | None, change: Change, now: float) -> MixVersion:
+    number = 1 if parent is None else parent.version + 1
+    version = MixVersion(
+        job_id=job.id,
+        version=number,
+        revision=change.revision or f"service:{number}",
+        weights_ppm=change.weights_ppm,
+        from_step=change.from_step,
+        ramp_steps=change.ramp_steps,
+        author=change.author,
+        reason=change.reason,
+        origin=change.origin,
+        parent=None if parent is None else parent.version,
+        reverts=change.reverts,
+        created_at=now,
+        seen_at=None,
+        agreed_step=None,
+        agreed_at=None,
+        applied_at=None,
+        superseded_at=None,
+    )
+    session.add(version)
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            f"version {number} of the mix was made by somebody else just now; read it and try again"
+        ) from error
+    return version

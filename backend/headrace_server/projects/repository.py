@@ -1,0 +1,28 @@
+"""SQL of projects."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from .. import models
+from ..db import insert_into
+
+
+async def by_name(session: AsyncSession, name: str) -> models.Project | None:
+    """The project of this name."""
+    return await session.scalar(sa.select(models.Project).where(models.Project.name == name))
+
+
+async def visible(session: AsyncSession, project_id: int | None) -> Sequence[models.Project]:
+    """One project, or all of them for None, by name."""
+    query = sa.select(models.Project).order_by(models.Project.name)
+    if project_id is not None:
+        query = query.where(models.Project.id == project_id)
+    return (await session.scalars(query)).all()
+
+
+async def ensure(session: AsyncSession, name: str, now: float) -> None:
+    """Make the project unless it is there."""
+    insert = insert_into(session, models.Project).values(name=name, created_at=now)
+    await session.execute(insert.on_conflict_do_nothing(index_elements=["name"]))

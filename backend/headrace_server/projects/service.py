@@ -1,0 +1,23 @@
+"""Finding projects; a project the caller may not see does not exist for it."""
+
+from ..errors import NotFound
+from ..models import Project as ProjectRow
+from ..work import Work
+from . import repository
+from .schemas import Project, ProjectList
+
+DEFAULT = "default"
+
+
+async def find(work: Work, name: str) -> ProjectRow:
+    """The project of this name. Raises NotFound."""
+    project = await repository.by_name(work.session, name)
+    if project is None or not work.principal.sees(project.id):
+        raise NotFound(f"no project {name[:200]!r}")
+    return project
+
+
+async def visible(work: Work) -> ProjectList:
+    """The projects the caller may see."""
+    rows = await repository.visible(work.session, work.principal.project_id)
+    return ProjectList(items=[Project(name=row.name, created_at=row.created_at) for row in rows])

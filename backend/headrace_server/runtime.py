@@ -1,0 +1,36 @@
+"""What lives as long as the server: settings, database, broker, clock, and small in-memory counters."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .auth.limits import LoginLimiter
+from .db import Database
+from .events.broker import Broker
+from .ingest.liveness import Downtime
+from .settings import Settings
+
+
+@dataclass
+class Runtime:
+    """One per process; ``now`` is Unix seconds and replaceable, so that time can be tested."""
+
+    settings: Settings
+    database: Database
+    broker: Broker
+    logins: LoginLimiter
+    now: Callable[[], float] = time.time
+    downtime: Downtime = field(default_factory=Downtime)
+    # When keys were last used, by key hash; written once a minute by the caretaker, never in a request.
+    key_uses: dict[bytes, float] = field(default_factory=dict)
+
+
+def build_runtime(settings: Settings, now: Callable[[], float] = time.time) -> Runtime:
+    """A runtime that has opened nothing yet."""
+    return Runtime(
+        settings=settings,
+        database=Database(settings),
+        broker=Broker(),
+        logins=LoginLimiter(failures=settings.login_failures, window_s=settings.login_window_s),
+        now=now,
+    )

@@ -1,0 +1,1 @@
+"""Time series, bucketed in SQL."""

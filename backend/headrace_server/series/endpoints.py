@@ -1,0 +1,32 @@
+"""/jobs/{j}/series."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from ..fields import MAX_RANKS
+from ..jobs import access
+from ..jobs.endpoints import JobId
+from ..work import Work, reading
+from . import service
+from .schemas import Axis, Metric, Series
+
+router = APIRouter(tags=["series"])
+
+
+@router.get("/jobs/{job}/series")
+async def get_series(
+    job: JobId,
+    work: Annotated[Work, reading("read")],
+    metric: Annotated[Metric, Query()],
+    x: Annotated[Axis, Query(description="steps, or Unix seconds")] = "step",
+    low: Annotated[float | None, Query(alias="from", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
+    high: Annotated[float | None, Query(alias="to", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
+    max_points: Annotated[int, Query(ge=1, le=2000)] = 300,
+    attempt: Annotated[UUID | None, Query(description="one attempt's whole line")] = None,
+    rank: Annotated[int | None, Query(ge=0, lt=MAX_RANKS)] = None,
+) -> Series:
+    """A metric over steps or time, in at most `max_points` buckets that keep their extremes."""
+    query = service.Query(axis=x, low=low, high=high, max_points=max_points, attempt=attempt, rank=rank)
+    return await service.series(work, await access.find_job(work, job), metric, query)

@@ -1,0 +1,117 @@
+"""A job's series: stitched over attempts, bucketed in SQL."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, get_args
+from uuid import UUID
+
+from ..errors import Invalid
+from ..ingest import ranks
+from ..jobs import access
+from ..models import Job
+from ..work import Work
+from . import repository
+from .schemas import UNITS, Axis, Metric, RankMetric, Series, SeriesPoint, SourceMetric, SourceSeries
+from .segments import Segment, Start, stitch, whole
+
+# A realised share is measured over at least this many sequences, so that whole sequences show as 1 % at most.
+_SHARE_SEQUENCES = 100
+# A round of reports is drawn once it is complete, or after this many report intervals.
+_COMPLETE_INTERVALS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """Which part of a series, and how finely. ``low`` and ``high`` are steps or Unix seconds, inclusive."""
+
+    axis: Axis = "step"
+    low: float | None = None
+    high: float | None = None
+    max_points: int = 300
+    attempt: UUID | None = None
+    rank: int | None = None
+
+
+async def _segments(work: Work, job: Job, attempt: UUID | None) -> list[Segment]:
+    if attempt is not None:
+        row = await access.find_attempt(work, job, attempt)
+        return [whole(Start(row.id, row.resumed_from_step))]
+    rows = await repository.attempts_with_reports(work.session, job.id)
+    return stitch([Start(row.id, row.resumed_from_step) for row in rows])
+
+
+def _point(row: Any, scale: float = 1.0) -> SeriesPoint:
+    return SeriesPoint(
+        x=row.x,
+        min=row.min * scale,
+        max=row.max * scale,
+        mean=row.mean * scale,
+        last=row.last * scale,
+        count=int(row.count),
+    )
+
+
+async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
+    """A metric of the job. Raises NotFound for an unknown attempt, Invalid for a rank with a metric of sources."""
+    segments = await _segments(work, job, query.attempt)
+    if metric in get_args(SourceMetric):
+        if query.rank is not None:
+            raise Invalid(f"{metric} is per source over all ranks; leave out rank={query.rank}")
+        sources = await _source_series(work, job, metric, segments, query)
+        return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=[], sources=sources)
+    points = await _rank_series(work, job, metric, segments, query)
+    return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=points)
+
+
+async def _rank_series(
+    work: Work, job: Job, metric: RankMetric, segments: list[Segment], query: Query
+) -> list[SeriesPoint]:
+    if not segments:
+        return []
+    interval_s = ranks.interval_of(work.runtime, await access.newest_attempt(work, job))
+    rows = await repository.rank_buckets(
+        work.session,
+        metric,
+        query.axis,
+        segments,
+        rank=query.rank,
+        low=query.low,
+        high=query.high,
+        max_points=query.max_points,
+        complete_before=work.now - _COMPLETE_INTERVALS * interval_s,
+    )
+    return [_point(row) for row in rows]
+
+
+async def _source_series(
+    work: Work, job: Job, metric: SourceMetric, segments: list[Segment], query: Query
+) -> list[SourceSeries]:
+    sources = await access.sources(work, job)
+    points: dict[int, list[SeriesPoint]] = {source.id: [] for source in sources}
+    targets: dict[int, list[float]] = {source.id: [] for source in sources}
+    scales = {
+        source.id: job.seq_len / source.num_tokens if metric == "epoch" and source.num_tokens else 1.0
+        for source in sources
+    }
+    if segments:
+        rows = await repository.source_buckets(
+            work.session,
+            metric,
+            query.axis,
+            segments,
+            low=query.low,
+            high=query.high,
+            max_points=query.max_points,
+            window_steps=max(1, ceil(_SHARE_SEQUENCES / job.global_batch_size)),
+        )
+        for row in rows:
+            points[row.source_id].append(_point(row, scales[row.source_id]))
+            targets[row.source_id].append(row.target_ppm / 1_000_000)
+    return [
+        SourceSeries(
+            name=source.name,
+            points=points[source.id],
+            target=targets[source.id] if metric == "share" else None,
+        )
+        for source in sources
+    ]

@@ -1,0 +1,135 @@
+"""Running the server: bind, migrate, make the first user, tell scripts where it is, stop cleanly."""
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from . import migration
+from .app import build_app
+from .auth import service as auth
+from .db import Database, sqlite_version_ok
+from .errors import StartRefused
+from .runtime import Runtime
+from .security import new_password
+from .settings import Settings
+
+FIRST_USER = "admin"
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class FirstLogin:
+    """The generated login of a first start; shown once, kept nowhere."""
+
+    username: str
+    password: str
+
+
+async def prepare(settings: Settings) -> FirstLogin | None:
+    """Bring the database up and, if it has no user, make the first one. Raises StartRefused."""
+    if settings.is_sqlite and not sqlite_version_ok():
+        raise StartRefused("SQLite 3.35 or newer is needed; this Python was built with an older one")
+    await migration.prepare(settings)
+    database = Database(settings)
+    password = new_password()
+    try:
+        async with database.write() as session:
+            made = await auth.ensure_first_user(session, FIRST_USER, password, now=time.time())
+    finally:
+        await database.close()
+    return FirstLogin(FIRST_USER, password) if made else None
+
+
+def bind(settings: Settings) -> socket.socket:
+    """A listening socket. Raises StartRefused when the address is unsafe or taken."""
+    settings.refuse_unsafe_bind()
+    host = settings.host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise StartRefused(
+            f"can't bind {settings.host}:{settings.port}: {error.strerror}; stop what uses it or pass --port"
+        ) from error
+    listener.listen(1024)
+    return listener
+
+
+def address_of(settings: Settings, listener: socket.socket) -> str:
+    """The URL to open, with the port that was really taken."""
+    port = listener.getsockname()[1]
+    host = settings.host
+    if host in ("0.0.0.0", "::", "[::]"):
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host.strip("[]") else f"http://{host}:{port}"
+
+
+def write_private(path: Path, document: dict[str, object]) -> None:
+    """Write JSON readable by its owner only, whole or not at all."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(document, file)
+    part.replace(path)
+
+
+def _announce(url: str, login: FirstLogin | None, ready_file: Path | None) -> None:
+    print(f"Headrace is at {url}", flush=True)
+    if login is not None:
+        print(
+            f"First start: sign in as {login.username!r} with the password {login.password}\n"
+            "It is shown this once; change it with: headrace-server user password admin",
+            flush=True,
+        )
+    if ready_file is not None:
+        document: dict[str, object] = {"url": url, "pid": os.getpid()}
+        if login is not None:
+            document |= {"username": login.username, "password": login.password}
+        write_private(ready_file, document)
+
+
+async def _serve(settings: Settings, listener: socket.socket, ready_file: Path | None) -> None:
+    login = await prepare(settings)
+    app = build_app(settings)
+    runtime: Runtime = app.state.runtime
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=settings.shutdown_s,
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(_POLL_S)
+    if server.started:
+        _announce(address_of(settings, listener), login, ready_file)
+    while not server.should_exit and not serving.done():
+        await asyncio.sleep(_POLL_S)
+    runtime.broker.close()  # streams end now, or they would keep the server from stopping
+    await serving
+
+
+def serve(settings: Settings, ready_file: Path | None = None) -> None:
+    """Serve until interrupted or terminated. Raises StartRefused."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    listener = bind(settings)
+    try:
+        asyncio.run(_serve(settings, listener, ready_file))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listener.close()

@@ -1,0 +1,106 @@
+"""Settings of the server, from the environment (``HEADRACE_SERVER_…``) or the command line.
+
+Every value has a default that is safe on one machine: loopback only, SQLite under ``data_dir``.
+"""
+
+import os
+from functools import cached_property
+from ipaddress import ip_address
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from .errors import StartRefused
+
+
+def _default_data_dir() -> Path:
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "headrace"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` (a name or an address) can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class Settings(BaseSettings):
+    """Everything an administrator may set. Times are in seconds, sizes in bytes."""
+
+    model_config = SettingsConfigDict(env_prefix="HEADRACE_SERVER_", extra="ignore")
+
+    data_dir: Path = Field(default_factory=_default_data_dir, description="where the SQLite file lives")
+    database_url: str | None = Field(None, description="postgresql://… or sqlite:///…; unset: SQLite in data_dir")
+    host: str = Field("127.0.0.1", description="address to bind")
+    port: int = Field(8400, ge=0, le=65535, description="port to bind; 0 takes a free one")
+    public: bool = Field(False, description="allow a bind beyond loopback; TLS must be in front")
+    allowed_hosts: list[str] = Field([], description="Host names answered besides loopback and `host`; '*' for any")
+    static_dir: Path | None = Field(None, description="the built dashboard; unset: the packaged one")
+
+    report_every_s: float = Field(2.0, gt=0, le=3600, description="how often a rank should report")
+    max_reports_per_s: float = Field(1000.0, gt=0, description="per job; report_every_s stretches to stay below it")
+    stuck_after_s: float = Field(120.0, gt=0, description="a reporting rank without a new step is stuck after this")
+    restart_grace_s: float = Field(
+        30.0, ge=0, description="after a restart, how long silence is not held against ranks"
+    )
+
+    session_lifetime_s: float = Field(12 * 3600.0, gt=0, description="a login lasts this long")
+    login_failures: int = Field(5, ge=1, description="failed logins of a user from an address before a pause")
+    login_window_s: float = Field(300.0, gt=0, description="the window the failures are counted in")
+    cookie_secure: bool | None = Field(None, description="Secure flag of the cookie; unset: same as `public`")
+
+    max_body_bytes: int = Field(1 << 20, ge=1024, description="cap on a body, as sent and decompressed")
+    body_timeout_s: float = Field(30.0, gt=0, description="a body must arrive within this")
+    max_batch_records: int = Field(1000, ge=1, le=1400, description="records in one report batch")
+    shutdown_s: int = Field(5, ge=1, description="open requests get this long at shutdown")
+
+    @cached_property
+    def url(self) -> str:
+        """The database as an async SQLAlchemy URL. Raises StartRefused on an unknown kind."""
+        raw = self.database_url
+        if raw is None:
+            return f"sqlite+aiosqlite:///{self.data_dir.expanduser().resolve() / 'headrace.db'}"
+        scheme, separator, rest = raw.partition("://")
+        drivers = {
+            "sqlite": "sqlite+aiosqlite",
+            "sqlite+aiosqlite": "sqlite+aiosqlite",
+            "postgres": "postgresql+asyncpg",
+            "postgresql": "postgresql+asyncpg",
+            "postgresql+asyncpg": "postgresql+asyncpg",
+        }
+        if not separator or scheme not in drivers:
+            # The URL may hold a password: only its scheme is shown.
+            raise StartRefused(
+                f"HEADRACE_SERVER_DATABASE_URL starts with {scheme if separator else '(no scheme)'!r}; "
+                "it must be postgresql://user@host/name or sqlite:////absolute/path.db"
+            )
+        return f"{drivers[scheme]}://{rest}"
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is the embedded one."""
+        return self.url.startswith("sqlite")
+
+    @property
+    def secure_cookie(self) -> bool:
+        """Whether the session cookie is sent over TLS (or to localhost) only."""
+        return self.public if self.cookie_secure is None else self.cookie_secure
+
+    @property
+    def known_hosts(self) -> frozenset[str]:
+        """Host names, lower case and without port, that requests may carry."""
+        named = {host.lower().strip("[]") for host in self.allowed_hosts}
+        return frozenset(named | {"localhost", "127.0.0.1", "::1", self.host.lower().strip("[]")})
+
+    def refuse_unsafe_bind(self) -> None:
+        """Raise StartRefused when `host` is reachable from elsewhere and nobody said that it may be."""
+        if not is_loopback(self.host) and not self.public:
+            raise StartRefused(
+                f"refusing to bind {self.host}: it is reachable from other machines and this server speaks plain "
+                "HTTP. Put TLS in front and pass --public (or HEADRACE_SERVER_PUBLIC=1), or bind 127.0.0.1."
+            )
