@@ -1,0 +1,203 @@
+"""What a user may ask for: frozen dataclasses, and the only place that reads what they wrote.
+
+Everything that can be known to be wrong from the words alone is refused here, before any file is opened.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
+
+import torch
+
+from headrace.errors import ConfigError
+
+Packing = Literal["concat"]
+Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
+
+OUTPUTS: tuple[Output, ...] = get_args(Output)
+TOKEN_DTYPES = (torch.int64, torch.int32, torch.uint16, torch.int16, torch.uint8)
+MAX_LANES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One stream of documents.
+
+    Args:
+        name: what charts, weights and checkpoints call it; 1 to 100 characters, unique.
+        path: a shard, or a folder of shards.
+        weight: its share, on any scale, finite and at least 0; 0 is paused. None everywhere: proportional to tokens.
+        column: the column that holds the token ids.
+
+    Raises:
+        ConfigError: an empty name, or a weight that is negative or not finite.
+    """
+
+    name: str
+    path: str
+    weight: float | None = None
+    column: str = "tokens"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not 1 <= len(self.name) <= 100 or not self.name.isprintable():
+            raise ConfigError(f"source name is {self.name!r}; it must be 1 to 100 printable characters")
+        if not isinstance(self.path, str | os.PathLike) or not os.fspath(self.path):
+            raise ConfigError(f"path of source {self.name!r} is {self.path!r}; it must be a path to shards")
+        object.__setattr__(self, "path", os.fspath(self.path))
+        if self.weight is not None:
+            check_weight(self.name, self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderConfig:
+    """Everything that decides the stream and how it is handed over, checked.
+
+    The fields are those of `headrace.Loader`, where each is explained.
+    """
+
+    sources: tuple[Source, ...]
+    seq_len: int
+    global_batch_size: int
+    micro_batch_size: int
+    seed: int
+    eos_id: int | None
+    bos_id: int | None = None
+    vocab_size: int | None = None
+    lanes: int = 512
+    packing: Packing = "concat"
+    outputs: tuple[Output, ...] = ("input_ids", "labels", "position_ids")
+    token_dtype: torch.dtype = torch.int64
+    prefetch: int = 2
+    mix_lease_steps: int = 1
+    cache_bytes: int = 1 << 30
+    total_steps: int | None = None
+    resume_wait_s: float = 10.0
+    names: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "sources", _sources(self.sources))
+        put(self, "names", tuple(source.name for source in self.sources))
+        for name, low, high in (
+            ("seq_len", 2, 1 << 30),
+            ("global_batch_size", 1, 1 << 24),
+            ("micro_batch_size", 1, 1 << 24),
+            ("seed", 0, (1 << 63) - 1),
+            ("prefetch", 0, 1024),
+            ("mix_lease_steps", 1, 1 << 20),
+            ("cache_bytes", 1 << 20, 1 << 50),
+        ):
+            put(self, name, _whole(name, getattr(self, name), low, high))
+        for name, high in (("eos_id", 1 << 62), ("bos_id", 1 << 62), ("vocab_size", 1 << 62), ("total_steps", 1 << 62)):
+            if getattr(self, name) is not None:
+                put(self, name, _whole(name, getattr(self, name), 0, high))
+        self._check_ids()
+        lanes = _whole("lanes", self.lanes, 1, MAX_LANES)
+        if lanes & (lanes - 1):
+            raise ConfigError(f"lanes is {lanes}; it must be a power of two from 1 to {MAX_LANES}")
+        if self.packing not in get_args(Packing):
+            allowed = ", ".join(map(repr, get_args(Packing)))
+            raise ConfigError(f"packing is {self.packing!r}; it must be one of {allowed}")
+        put(self, "outputs", _outputs(self.outputs))
+        if self.token_dtype not in TOKEN_DTYPES:
+            allowed = ", ".join(str(dtype) for dtype in TOKEN_DTYPES)
+            raise ConfigError(f"token_dtype is {self.token_dtype}; it must be one of {allowed}")
+        if self.vocab_size is not None and self.vocab_size - 1 > torch.iinfo(self.token_dtype).max:
+            raise ConfigError(
+                f"token_dtype is {self.token_dtype}, which holds ids up to {torch.iinfo(self.token_dtype).max}, "
+                f"but vocab_size is {self.vocab_size}; use a wider token_dtype"
+            )
+
+    def _check_ids(self) -> None:
+        for name in ("eos_id", "bos_id"):
+            value = getattr(self, name)
+            if value is not None and self.vocab_size is not None and value >= self.vocab_size:
+                raise ConfigError(f"{name} is {value}; with vocab_size {self.vocab_size} it must be below that")
+
+    @property
+    def num_separators(self) -> int:
+        """Separator tokens that every document gets: 0, 1 or 2."""
+        return (self.eos_id is not None) + (self.bos_id is not None)
+
+
+def check_weight(name: str, weight: object) -> None:
+    """Refuse a weight that is not a finite number of at least 0, naming the source."""
+    if isinstance(weight, bool) or not isinstance(weight, Real):
+        raise ConfigError(f"weight of {name!r} is {weight!r}; weights must be numbers")
+    if not math.isfinite(weight) or weight < 0:
+        raise ConfigError(f"weight of {name!r} is {weight}; weights must be finite and at least 0")
+
+
+def check_names(given: Iterable[str], sources: Iterable[str]) -> None:
+    """Refuse weights whose names are not exactly the sources, naming the first that differs."""
+    known = list(sources)
+    names = list(given)
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(f"weight for {name!r}, which is not a source; the sources are {', '.join(known)}{hint}")
+    for name in known:
+        if name not in names:
+            raise ConfigError(f"no weight for source {name!r}; give every source one (0 pauses it)")
+
+
+def parse_config(options: Mapping[str, Any]) -> LoaderConfig:
+    """Check the options that `headrace.Loader` was called with.
+
+    Raises:
+        ConfigError: an unknown option (with the nearest known one), or a value that is not allowed.
+    """
+    known = [name for name in LoaderConfig.__dataclass_fields__ if name != "names"]
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"the options are {', '.join(known)}"
+            raise ConfigError(f"unknown option {name!r}; {hint}")
+    return LoaderConfig(**options)
+
+
+def _sources(sources: object) -> tuple[Source, ...]:
+    if isinstance(sources, Source):
+        sources = (sources,)
+    if not isinstance(sources, list | tuple) or not sources:
+        raise ConfigError(f"sources is {sources!r}; it must be a list of at least one headrace.Source")
+    for source in sources:
+        if not isinstance(source, Source):
+            raise ConfigError(f"sources holds {source!r}; every item must be a headrace.Source")
+    names = [source.name for source in sources]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"source name {name!r} is used {names.count(name)} times; names must be unique")
+    without = [source.name for source in sources if source.weight is None]
+    if without and len(without) < len(sources):
+        raise ConfigError(f"source {without[0]!r} has no weight but others have; give every source one, or none")
+    if not without and all(source.weight == 0 for source in sources):
+        raise ConfigError("every weight is 0; at least one source must have a positive weight")
+    return tuple(sources)
+
+
+def _outputs(outputs: object) -> tuple[Output, ...]:
+    names = (outputs,) if isinstance(outputs, str) else outputs
+    if not isinstance(names, list | tuple):
+        raise ConfigError(f"outputs is {outputs!r}; it must be a tuple of {', '.join(OUTPUTS)}")
+    for name in names:
+        if name not in OUTPUTS:
+            close = difflib.get_close_matches(str(name), OUTPUTS, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(f"outputs holds {name!r}; it may hold {', '.join(OUTPUTS)}{hint}")
+    if "input_ids" not in names:
+        raise ConfigError(f"outputs is {tuple(names)!r}; it must hold 'input_ids'")
+    return tuple(name for name in OUTPUTS if name in names)
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
+        raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    return int(value)

@@ -1,0 +1,62 @@
+"""How Headrace compiles its few hot loops: numba, without the GIL, cached on disk.
+
+The compiled code is kept under `HEADRACE_CACHE` (default `~/.cache/headrace`), so that only the first process on a
+machine pays for the compiler. Where that folder can't be written the loops are compiled anew in each process, which
+is said once in a warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config as numba_config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cache_root() -> Path:
+    """The folder that Headrace keeps rebuildable things in: `HEADRACE_CACHE`, or `~/.cache/headrace`."""
+    return Path(os.environ.get("HEADRACE_CACHE") or Path("~/.cache/headrace").expanduser())
+
+
+def _kernel_cache() -> Path | None:
+    # numba looks at a kernel's own file only, yet kernels of one module are compiled into those of another.
+    sources = hashlib.blake2b(digest_size=8)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        sources.update(path.read_bytes())
+    folder = cache_root() / "kernels" / sources.hexdigest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        warnings.warn(
+            f"compiled kernels can't be kept in {folder} ({error}); every process compiles them again, "
+            "about 2 s; set HEADRACE_CACHE to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+_CACHE = _kernel_cache()
+
+
+def compiled(function: F) -> F:
+    """Compile `function` on first use for the types it is called with; it runs without the GIL."""
+    settings: Any = numba_config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(_CACHE or before)
+    try:
+        wrapped: Any = numba.njit(nogil=True, cache=_CACHE is not None)(function)
+    finally:
+        settings.CACHE_DIR = before
+    result: F = wrapped
+    return result

@@ -1,0 +1,249 @@
+"""`Loader`: what a training script makes, iterates and checkpoints. Assembly only; every decision is made elsewhere."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+
+from headrace.agreement import LeaderSeals, World, find_world
+from headrace.batch import Batch
+from headrace.config import Source, parse_config
+from headrace.data import open_data
+from headrace.errors import ConfigError, HeadraceError, StateError
+from headrace.losses import Losses
+from headrace.mix import Revision, weights_at, weights_to_ppm
+from headrace.plan import Position, check_batch
+from headrace.report import control_plane
+from headrace.run import Run
+from headrace.state import Restored, decode, encode
+
+
+class Loader:
+    """Feeds one rank of a training run: iterate it for `Batch`es, for ever.
+
+    The stream of global batches is a pure function of the data, `seed`, `seq_len`, `packing`, `lanes` and the log of
+    mix changes: world size, restarts, threads and `prefetch` never change what global batch *s* holds.
+
+    Args:
+        sources: what to mix; see `Source`.
+        seq_len: tokens in a sequence, at least 2.
+        global_batch_size: sequences in a step over all data ranks.
+        micro_batch_size: sequences in one `Batch`; `global_batch_size` must be a multiple of it times the data ranks.
+        seed: of every permutation; 0 to 2^63 − 1.
+        eos_id: the separator put after each document; None where documents already carry one.
+        bos_id: the id put before each document, or None.
+        vocab_size: ids from this on are refused; None allows any that is not negative.
+        lanes: ranges of each source that a global batch draws from; a power of two. Part of the checkpoint.
+        packing: `"concat"`.
+        outputs: which tensors to make: `input_ids` and any of `labels`, `position_ids`, `cu_seqlens`. Fewer is faster.
+        token_dtype: of `input_ids`; a narrow one can be widened on the device. Labels are then int32.
+        prefetch: steps prepared ahead on a thread; 0 prepares each in the training loop.
+        mix_lease_steps: steps that one agreement covers; more means fewer reads of the job's store and a later change.
+        cache_bytes: memory for opened blocks.
+        total_steps: the planned end, for forecasts only.
+        job: the job's name in the control plane (default `HEADRACE_JOB`); None: no telemetry and no live mix.
+        url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
+        rank, world_size: default from torch.distributed, else from the torchrun environment.
+        dp_rank, dp_size: which share of a global batch this rank reads, where several ranks share data.
+
+    Raises:
+        ConfigError: an option that is not allowed. SourceError, ShardError: data that can't be read. Both before the
+            first batch, naming the value, what is allowed and what to do.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        job: str | None = None,
+        url: str | None = None,
+        token: str | None = None,
+        project: str | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        dp_rank: int | None = None,
+        dp_size: int | None = None,
+        **options: Any,
+    ) -> None:
+        config = parse_config({"sources": sources, **options})
+        self._given_world = (rank, world_size, dp_rank, dp_size)
+        self._config = config
+        self._find_world()
+        plane = control_plane(job=job, url=url, token=token, project=project)
+        self._data = open_data(config)
+        self._connect = None if plane is None else plane.connect_for(self._data)
+        first = Revision("config:1", 0, self._data.weights_ppm)
+        self._restored = Restored(Position.start(len(config.names)), (first,), None, False)
+        self._delivered = self._restored.position
+        self._run: Run | None = None
+        self._losses = Losses(config.names)
+        self._closed = False
+        self._at_exit = _close_at_exit(self)
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The sources' names; `Batch.source` counts along them."""
+        return self._config.names
+
+    @property
+    def step(self) -> int:
+        """Steps handed out whole, and so the number of the next."""
+        return self._delivered.step
+
+    def __iter__(self) -> Self:
+        """The loader itself: a loop that was left goes on where it stopped."""
+        return self
+
+    def __next__(self) -> Batch:
+        """The next micro-batch of this rank.
+
+        Raises:
+            DataError: data that can't be read, named. AgreementError: the leader or the job's store is gone.
+        """
+        if self._closed:
+            raise HeadraceError("this loader is closed; make a new one")
+        batch, finished = self._running().take()
+        if finished is not None:
+            self._delivered = finished.plan.after
+        return batch
+
+    def state_dict(self, step: int | None = None) -> dict[str, Any]:
+        """The checkpoint of the last step whose final micro-batch was handed out; the same on every rank.
+
+        Args:
+            step: the state before this step instead, for trainers that take batches ahead of their training; within
+                `prefetch` + 1 steps of the last one.
+
+        Raises:
+            StateError: a step out of that range.
+        """
+        position, known, lineage = self._delivered, list(self._restored.log), self._restored.lineage
+        if self._run is not None:
+            known, lineage = self._run.stream.log, self._run.start.lineage
+        if step is not None and step != position.step:
+            if self._run is None:
+                raise StateError(f"step is {step}; before the first batch only the state of {position.step} is known")
+            position = self._run.stream.position(step)
+        return encode(
+            self._config,
+            position,
+            known,
+            self._data.fingerprints,
+            lineage=lineage,
+            had_service=self._restored.had_service or self._connect is not None,
+        )
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint, at any world size. Call it on every rank.
+
+        Raises:
+            StateError: a checkpoint that does not fit this loader, with what differs.
+        """
+        restored = decode(state, self._config, self._data.fingerprints)
+        self._warn_of_other_weights(restored)
+        self._end_run(failed=None)
+        self._restored = restored
+        self._delivered = restored.position
+
+    def set_weights(self, weights: Mapping[str, float], *, ramp_steps: int = 0) -> None:
+        """Change the mix at the first step that is not yet agreed. Call it on every rank; the leader's call counts.
+
+        Args:
+            weights: one for each source, on any scale; 0 pauses it.
+            ramp_steps: steps over which the mix moves there, linearly; 0 is at once.
+
+        Raises:
+            ConfigError: weights that are not allowed, naming the source.
+        """
+        ppm = weights_to_ppm(weights, self.source_names)
+        if isinstance(ramp_steps, bool) or not isinstance(ramp_steps, int) or not 0 <= ramp_steps < 1 << 40:
+            raise ConfigError(f"ramp_steps is {ramp_steps!r}; it must be a whole number of steps, at least 0")
+        seals = self._running().seals
+        if isinstance(seals, LeaderSeals):
+            seals.propose(ppm, ramp_steps)
+
+    def observe(self, batch: Batch, losses: torch.Tensor) -> None:
+        """Report the losses of a micro-batch by source, without a collective and without waiting for a device.
+
+        Args:
+            batch: the batch that was trained on.
+            losses: float (micro_batch,), any device: the mean loss of each sequence.
+
+        Raises:
+            ConfigError: a shape other than (micro_batch,).
+        """
+        for step, sums in self._losses.add(batch, losses):
+            if self._run is not None:
+                self._run.observe(step, sums)
+
+    def close(self, *, failed: str | None = None) -> None:
+        """End the threads and send what is left to report; safe to call twice.
+
+        Args:
+            failed: why the run failed, for the control plane; None: it ended well.
+        """
+        self._closed = True
+        self._end_run(failed)
+        atexit.unregister(self._at_exit)
+
+    def __enter__(self) -> Self:
+        """A loader that closes itself, and reports a failure as one."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(failed=None if error is None else _reason(error))
+
+    def _find_world(self) -> World:
+        world = find_world(*self._given_world)
+        check_batch(self._config.global_batch_size, self._config.micro_batch_size, world.dp_size)
+        return world
+
+    def _running(self) -> Run:
+        if self._run is None:
+            self._run = Run(self._data, self._find_world(), self._restored, self._connect)
+        return self._run
+
+    def _end_run(self, failed: str | None) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            run.close(failed)
+
+    def _warn_of_other_weights(self, restored: Restored) -> None:
+        """Say so when the weights in the script are neither those the run began with nor those now in force."""
+        names = self.source_names
+        ours = dict(self._data.weights_ppm)
+        in_force = weights_at(restored.log, restored.position.step, names)
+        begun = [dict(revision.weights_ppm) for revision in restored.log if revision.id.startswith("config:")]
+        if ours not in (in_force, *begun):
+            warnings.warn(
+                f"the script's weights are {ours} ppm but the checkpoint goes on with {in_force}; the checkpoint wins: "
+                "call set_weights, or edit the mix in the control plane, to change them",
+                stacklevel=3,
+            )
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _close_at_exit(loader: Loader) -> Callable[[], None]:
+    """Close `loader` when the interpreter ends, if it is still there; a crash is reported as one."""
+    reference = weakref.ref(loader)
+
+    def close() -> None:
+        open_loader = reference()
+        if open_loader is not None:
+            crash = getattr(sys, "last_value", None)
+            open_loader.close(failed=None if crash is None else _reason(crash))
+
+    atexit.register(close)
+    return close

@@ -1,0 +1,142 @@
+"""Which source each next sequence comes from: exact integers, a pure function of the log of weight changes.
+
+Weights are whole parts per million. Each source keeps an accumulator: a million times the exact integral of its weight,
+less a million for each sequence delivered, so that the accumulators always sum to zero. The next sequence goes by quota
+and deadline (Tijdeman 1980, *The chairman assignment problem*): among the sources that are owed at least
+1/(2K − 2) of a sequence, the one whose deficit would first reach 1 − 1/(2K − 2). At constant weights no source is ever
+further than that from its integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.config import check_names, check_weight
+from headrace.errors import ConfigError
+from headrace.kernels import compiled
+
+Ints = npt.NDArray[np.int64]
+
+PPM = 1_000_000
+"weights sum to this"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One change of the mix, agreed for all ranks."""
+
+    id: str
+    "`config:1`, `service:3` or `local:<attempt>:1`"
+    from_step: int
+    "the first step it touches"
+    weights_ppm: Mapping[str, int]
+    "by source name; sums to 1,000,000"
+    ramp_steps: int = 0
+    "0: at once; n: linear from the weights in force, full at `from_step + n`"
+    lineage: str | None = None
+    "the lineage that this change opens, where it departs from a recorded one"
+
+    @property
+    def version(self) -> int | None:
+        """The service's version number, or None for a revision of other origin."""
+        origin, _, number = self.id.partition(":")
+        return int(number) if origin == "service" else None
+
+
+def weights_to_ppm(weights: Mapping[str, float], sources: Sequence[str]) -> dict[str, int]:
+    """Normalise weights on any scale to whole parts per million, in the order of `sources`.
+
+    By largest remainder, ties by source order; computed exactly, so that every machine gives the same answer.
+
+    Raises:
+        ConfigError: a name that is not a source, a source without a weight, a weight that is not finite or is
+            negative, weights that are all zero, or a positive weight below half a millionth.
+    """
+    check_names(weights, sources)
+    for name in sources:
+        check_weight(name, weights[name])
+    exact = [Fraction(weights[name]) for name in sources]
+    total = sum(exact)
+    if total == 0:
+        raise ConfigError("every weight is 0; at least one source must have a positive weight")
+    ppm = _largest_remainder([value * PPM / total for value in exact])
+    for name, value, share in zip(sources, exact, ppm, strict=True):
+        if value > 0 and share == 0:
+            raise ConfigError(
+                f"weight of {name!r} is {weights[name]}, a share of {float(value / total):.2g}; the smallest is one "
+                "part in a million; raise it, or set it to 0 to pause the source"
+            )
+    return dict(zip(sources, ppm, strict=True))
+
+
+def _largest_remainder(quotas: Sequence[Fraction]) -> list[int]:
+    floors = [int(quota) for quota in quotas]
+    missing = PPM - sum(floors)
+    by_remainder = sorted(range(len(quotas)), key=lambda k: (floors[k] - quotas[k], k))
+    for k in by_remainder[:missing]:
+        floors[k] += 1
+    return floors
+
+
+def weights_at(log: Sequence[Revision], step: int, sources: Sequence[str]) -> dict[str, int]:
+    """The weights in force at `step`: parts per million by source, summing to 1,000,000.
+
+    `log` is in the order of agreement, with `from_step` never falling; its first entry must begin at or before `step`.
+    Of two changes at one step the later wins. A source that a revision does not name has weight 0.
+    """
+    last = max(i for i, revision in enumerate(log) if revision.from_step <= step)
+    revision = log[last]
+    target = {name: revision.weights_ppm.get(name, 0) for name in sources}
+    done = step - revision.from_step
+    if last == 0 or done >= revision.ramp_steps:
+        return target
+    before = weights_at(log[:last], revision.from_step, sources)
+    ramp = revision.ramp_steps
+    quotas = [Fraction(before[name] * (ramp - done) + target[name] * done, ramp) for name in sources]
+    return dict(zip(sources, _largest_remainder(quotas), strict=True))
+
+
+def revision_at(log: Sequence[Revision], step: int) -> Revision:
+    """The newest revision that touches `step`."""
+    return next(revision for revision in reversed(log) if revision.from_step <= step)
+
+
+@compiled
+def assign(weights: Ints, accumulators: Ints, chosen: npt.NDArray[np.int32]) -> None:
+    """Choose the source of each next sequence, in order.
+
+    Args:
+        weights: int64 (K,), parts per million, at least one positive.
+        accumulators: int64 (K,), updated in place.
+        chosen: int32 (n,), filled with source numbers.
+    """
+    num_sources = weights.shape[0]
+    scale = np.int64(max(2 * num_sources - 2, 1))
+    for i in range(chosen.shape[0]):
+        best = -1
+        best_eligible = False
+        best_slack = np.int64(0)
+        for k in range(num_sources):
+            accumulators[k] += weights[k]
+            if weights[k] == 0:
+                continue
+            owed = accumulators[k] * scale
+            eligible = owed >= PPM
+            slack = PPM * (scale - 1) - owed
+            if best < 0 or eligible > best_eligible:
+                better = True
+            elif eligible < best_eligible:
+                better = False
+            elif eligible:
+                better = slack * weights[best] < best_slack * weights[k]
+            else:
+                better = slack < best_slack
+            if better:
+                best, best_eligible, best_slack = k, eligible, slack
+        accumulators[best] -= PPM
+        chosen[i] = best

@@ -1,0 +1,316 @@
+"""The order of one source: ordinal → (epoch, lane, sequence) → spans of blocks, in closed form.
+
+The epochs of a source are one endless token stream: epoch `e` is tokens `[e·T, (e+1)·T)`, where its blocks are
+permuted anew and read one after another. Sequence `m` is tokens `[m·L, (m+1)·L)` of that stream, and belongs to the
+epoch that it starts in; the last of an epoch may straddle the seam.
+
+Inside an epoch the sequences are dealt over lanes, which are contiguous ranges of the stream, visited in bit-reversed
+order; inside a lane they are permuted within windows. Neighbours in a batch are thus far apart in the stream, yet each
+lane reads its blocks nearly one after another. A source of at most 4,096 sequences an epoch is one full permutation.
+
+No I/O here, and nothing longer than the number of blocks or the sequences of one window in each lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.kernels import compiled
+from headrace.permute import TABLE_LIMIT, feistel, fill_table, key_of, permutation, subkey
+
+Ints = npt.NDArray[np.int64]
+
+SMALL_SOURCE = 4096
+"sequences an epoch up to which a source is one full permutation"
+
+WINDOW_BLOCKS = 4
+"mean blocks a window spans at least; one block is measurably not shuffled enough, four are"
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Where the tokens of some sequences lie: columns of equal length (n,), in the order they are to be written."""
+
+    slot: Ints
+    "which of the sequences asked for"
+    column: Ints
+    "first position in that sequence"
+    epoch: Ints
+    block: Ints
+    "block of the source, as numbered in its manifest"
+    offset: Ints
+    "first token in the block's own permuted stream, separators counted"
+    count: Ints
+    "tokens"
+
+
+@compiled
+def _first_of(epoch: Any, total: int, seq_len: int) -> Any:
+    """The ordinal of the first sequence that starts in `epoch`: one epoch, or an array of them."""
+    return (epoch * total + seq_len - 1) // seq_len
+
+
+@compiled
+def _reverse(value: Any, bits: int) -> np.int64:
+    """The lowest `bits` bits of `value` in reverse."""
+    out = np.int64(0)
+    for _ in range(bits):
+        out = (out << 1) | (value & 1)
+        value >>= 1
+    return out
+
+
+@compiled
+def _place_small(
+    key: np.uint64, total: int, seq_len: int, ordinals: Ints, epochs: Ints, sequences: Ints, table: Ints
+) -> None:
+    """Full permutation of each epoch; `ordinals` ascending."""
+    current = np.int64(-1)
+    first = np.int64(0)
+    for i in range(ordinals.shape[0]):
+        epoch = ordinals[i] * seq_len // total
+        if epoch != current:
+            current = epoch
+            first = _first_of(epoch, total, seq_len)
+            fill_table(subkey(key, epoch, 0), _first_of(epoch + 1, total, seq_len) - first, table)
+        epochs[i] = epoch
+        sequences[i] = table[ordinals[i] - first]
+
+
+@compiled
+def _lane_of(total: int, seq_len: int, lane_bits: int, ordinals: Ints, lanes: Ints) -> None:
+    """The lane that each ordinal is dealt to: bit-reversed within its round."""
+    mask = (np.int64(1) << lane_bits) - 1
+    for i in range(ordinals.shape[0]):
+        epoch = ordinals[i] * seq_len // total
+        dealt = ordinals[i] - _first_of(epoch, total, seq_len)
+        lanes[i] = _reverse(dealt & mask, lane_bits)
+
+
+@compiled
+def _place(
+    key: np.uint64,
+    total: int,
+    seq_len: int,
+    lane_bits: int,
+    window: int,
+    ordinals: Ints,
+    epochs: Ints,
+    sequences: Ints,
+    extra_before: Ints,
+    tables: npt.NDArray[np.uint16],
+    held_epoch: Ints,
+    held_window: Ints,
+) -> None:
+    """Deal each ordinal to a lane and permute it inside its window.
+
+    Lane `l` holds `n // lanes` sequences and one more where its bit-reversed number is below `n % lanes`, so that the
+    last, partial round visits exactly the lanes that have one left. `extra_before[r, l]` counts those before lane `l`
+    when `n % lanes` is `extra_before[r, -1]`.
+    """
+    num_lanes = np.int64(1) << lane_bits
+    for i in range(ordinals.shape[0]):
+        epoch = ordinals[i] * seq_len // total
+        first = _first_of(epoch, total, seq_len)
+        size = _first_of(epoch + 1, total, seq_len) - first
+        dealt = ordinals[i] - first
+        lane = _reverse(dealt & (num_lanes - 1), lane_bits)
+        row = dealt >> lane_bits
+        rest = size & (num_lanes - 1)
+        lane_size = (size >> lane_bits) + (_reverse(lane, lane_bits) < rest)
+        which = 0 if extra_before[0, num_lanes] == rest else 1
+        start = lane * (size >> lane_bits) + extra_before[which, lane]
+        number = row // window
+        width = min(window, lane_size - number * window)
+        window_key = subkey(subkey(key, epoch, 1), lane, number)
+        if tables.shape[0] == 0:
+            inside = feistel(window_key, width, row - number * window) if width > 1 else np.int64(0)
+        else:
+            if held_epoch[lane] != epoch or held_window[lane] != number:
+                fill_table(window_key, width, tables[lane])
+                held_epoch[lane] = epoch
+                held_window[lane] = number
+            inside = np.int64(tables[lane, row - number * window])
+        epochs[i] = epoch
+        sequences[i] = start + number * window + inside
+
+
+@compiled
+def _count_pieces(starts: Ints, begin: Ints, count: Ints) -> np.int64:
+    """Blocks touched by the token ranges `[begin, begin + count)` of an epoch whose blocks begin at `starts`."""
+    total = np.int64(0)
+    for i in range(begin.shape[0]):
+        block = np.searchsorted(starts, begin[i], side="right") - 1
+        end = begin[i] + count[i]
+        while starts[block] < end:
+            total += starts[block + 1] > max(starts[block], begin[i])
+            block += 1
+    return total
+
+
+@compiled
+def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, column: Ints, out: Ints) -> None:
+    """Write (range, column, block, offset, tokens) of each piece into the rows of `out`."""
+    row = 0
+    for i in range(begin.shape[0]):
+        block = np.searchsorted(starts, begin[i], side="right") - 1
+        at = begin[i]
+        end = begin[i] + count[i]
+        while at < end:
+            stop = min(end, starts[block + 1])
+            if stop > at:
+                out[row, 0] = i
+                out[row, 1] = column[i] + at - begin[i]
+                out[row, 2] = order[block]
+                out[row, 3] = at - starts[block]
+                out[row, 4] = stop - at
+                row += 1
+                at = stop
+            block += 1
+
+
+def _power_of_two_up(value: float) -> int:
+    power = 1
+    while power < value:
+        power *= 2
+    return power
+
+
+class SourceOrder:
+    """The order of one source at one `seq_len`, a pure function of its key and its blocks' token counts.
+
+    It remembers the last few epochs' block orders and each lane's current window; that is memory of a pure function,
+    never state.
+    """
+
+    def __init__(self, *, seed: int, name: str, seq_len: int, lanes: int, block_tokens: Ints) -> None:
+        """`block_tokens`: int64 (num_blocks,), separators included; their sum must be positive."""
+        self.total_tokens = int(block_tokens.sum())
+        self.seq_len = seq_len
+        self.lanes = lanes
+        self._key = key_of(seed, name, "order")
+        self._block_tokens = block_tokens
+        self._blocks: dict[int, tuple[Ints, Ints]] = {}
+        num_sequences = -(-self.total_tokens // seq_len)
+        self.is_small = num_sequences <= SMALL_SOURCE
+        mean_block = self.total_tokens / len(block_tokens)
+        self.window = _power_of_two_up(WINDOW_BLOCKS * mean_block / seq_len)
+        self.num_lanes = 1
+        while self.num_lanes * 2 <= min(lanes, num_sequences / (2 * self.window)):
+            self.num_lanes *= 2
+        self._lane_bits = self.num_lanes.bit_length() - 1
+        self._prepare_windows(num_sequences)
+
+    def _prepare_windows(self, num_sequences: int) -> None:
+        if self.is_small:
+            self._tables = np.empty((0, 0), np.uint16)
+            return
+        # An epoch holds T // L or one more sequences, so only two remainders can occur.
+        reverse = np.array([_reverse(lane, self._lane_bits) for lane in range(self.num_lanes)])
+        self._extra_before = np.zeros((2, self.num_lanes + 1), np.int64)
+        for row, size in enumerate((num_sequences, num_sequences - 1)):
+            np.cumsum(reverse < size % self.num_lanes, out=self._extra_before[row, 1:])
+        tabled = self.num_lanes if self.window < TABLE_LIMIT else 0
+        self._tables = np.empty((tabled, self.window if tabled else 0), np.uint16)
+        self._held_epoch = np.full(self.num_lanes, -1, np.int64)
+        self._held_window = np.full(self.num_lanes, -1, np.int64)
+
+    def epochs_of(self, ordinals: Ints) -> Ints:
+        """The epoch that each ordinal's sequence starts in: int64 (n,)."""
+        epochs: Ints = ordinals * self.seq_len // self.total_tokens
+        return epochs
+
+    def lanes_of(self, ordinals: Ints) -> Ints:
+        """The lane of each ordinal, scaled to `[0, lanes)` so that sources of any size line up: int64 (n,)."""
+        if self.is_small:
+            epochs, sequences = self.sequences_of(ordinals)
+            first = _first_of(epochs, self.total_tokens, self.seq_len)
+            sizes = _first_of(epochs + 1, self.total_tokens, self.seq_len) - first
+            scaled: Ints = sequences * self.lanes // sizes
+            return scaled
+        out = np.empty(len(ordinals), np.int64)
+        _lane_of(self.total_tokens, self.seq_len, self._lane_bits, ordinals, out)
+        return out * (self.lanes // self.num_lanes)
+
+    def sequences_of(self, ordinals: Ints) -> tuple[Ints, Ints]:
+        """(epoch, sequence in that epoch) of each ordinal: int64 (n,) twice, in the order given."""
+        epochs = np.empty(len(ordinals), np.int64)
+        sequences = np.empty(len(ordinals), np.int64)
+        key = np.uint64(self._key)
+        if not self.is_small:
+            _place(
+                key,
+                self.total_tokens,
+                self.seq_len,
+                self._lane_bits,
+                self.window,
+                ordinals,
+                epochs,
+                sequences,
+                self._extra_before,
+                self._tables,
+                self._held_epoch,
+                self._held_window,
+            )
+            return epochs, sequences
+        ascending = np.argsort(ordinals, kind="stable")
+        table = np.empty(SMALL_SOURCE + 1, np.int64)
+        _place_small(key, self.total_tokens, self.seq_len, ordinals[ascending], epochs, sequences, table)
+        back = np.empty_like(ascending)
+        back[ascending] = np.arange(len(ascending))
+        return epochs[back], sequences[back]
+
+    def blocks_of(self, epoch: int) -> tuple[Ints, Ints]:
+        """(block order, token starts) of an epoch: int64 (num_blocks,) and (num_blocks + 1,)."""
+        known = self._blocks.get(epoch)
+        if known is None:
+            order = permutation(int(subkey(np.uint64(self._key), epoch, 2)), len(self._block_tokens))
+            starts = np.zeros(len(order) + 1, np.int64)
+            np.cumsum(self._block_tokens[order], out=starts[1:])
+            known = (order, starts)
+            while len(self._blocks) >= 2:
+                del self._blocks[min(self._blocks)]
+            self._blocks[epoch] = known
+        return known
+
+    def document_key(self, epoch: int, block: int) -> int:
+        """The key of the permutation of a block's documents in an epoch."""
+        of_epoch = np.uint64(subkey(np.uint64(self._key), epoch, 3))
+        return int(subkey(of_epoch, block, 0))
+
+    def spans_of(self, ordinals: Ints) -> Spans:
+        """Where the tokens of these sequences lie; `slot` counts along `ordinals`."""
+        epochs, sequences = self.sequences_of(ordinals)
+        begin = (_first_of(epochs, self.total_tokens, self.seq_len) + sequences) * self.seq_len
+        return self._gather(begin, np.full(len(ordinals), self.seq_len, np.int64))
+
+    def _gather(self, begin: Ints, count: Ints) -> Spans:
+        """Spans of the ranges `[begin, begin + count)` of the endless stream, cut at seams and at blocks."""
+        slot = np.arange(len(begin))
+        column = np.zeros(len(begin), np.int64)
+        parts: list[tuple[Ints, Ints, int]] = []
+        while len(slot):
+            epochs = begin // self.total_tokens
+            inside = begin - epochs * self.total_tokens
+            take = np.minimum(count, self.total_tokens - inside)
+            for epoch in np.unique(epochs):
+                here = epochs == epoch
+                order, starts = self.blocks_of(int(epoch))
+                rows = np.empty((_count_pieces(starts, inside[here], take[here]), 5), np.int64)
+                _cut(starts, order, inside[here], take[here], column[here], rows)
+                parts.append((slot[here], rows, int(epoch)))
+            left = count > take
+            slot, begin, count, column = (
+                slot[left],
+                (begin + take)[left],
+                (count - take)[left],
+                (column + take)[left],
+            )
+        table = np.concatenate([rows for _, rows, _ in parts])
+        slots = np.concatenate([slots[rows[:, 0]] for slots, rows, _ in parts])
+        of_epoch = np.concatenate([np.full(len(rows), epoch, np.int64) for _, rows, epoch in parts])
+        return Spans(slots, table[:, 1], of_epoch, table[:, 2], table[:, 3], table[:, 4])

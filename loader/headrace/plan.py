@@ -1,0 +1,107 @@
+"""What every global batch holds, and which part of it each rank owns.
+
+Pure: the plan of a step follows from the counts and accumulators before it and the weights in force. Every rank makes
+the whole plan, which is cheap, and reads only its own part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.errors import ConfigError
+from headrace.mix import assign
+from headrace.order import SourceOrder
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the stream stands before a step; never changed in place."""
+
+    step: int
+    "steps delivered so far, and so the number of the next"
+    counts: Ints
+    "int64 (K,): sequences of each source in all global batches before this step"
+    accumulators: Ints
+    "int64 (K,): parts per million of a sequence that each source is owed; sums to 0"
+
+    @staticmethod
+    def start(num_sources: int) -> Position:
+        """The position of a stream that has delivered nothing."""
+        return Position(0, np.zeros(num_sources, np.int64), np.zeros(num_sources, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """One global batch in slot order, and the position after it."""
+
+    step: int
+    sources: npt.NDArray[np.int32]
+    "int32 (G,): the source of each slot"
+    ordinals: Ints
+    "int64 (G,): the source's own number of that sequence"
+    weights: Ints
+    "int64 (K,): parts per million in force"
+    after: Position
+
+
+def plan_step(position: Position, weights: Ints, num_sequences: int, orders: Sequence[SourceOrder]) -> StepPlan:
+    """The plan of step `position.step`.
+
+    Args:
+        position: the stream before the step.
+        weights: int64 (K,), parts per million, summing to 1,000,000.
+        num_sequences: the global batch size G.
+        orders: the order of each source, K of them.
+
+    Slots are sorted by (lane, source, ordinal), which keeps a rank on its own lanes; no token depends on the sort.
+    """
+    accumulators = position.accumulators.copy()
+    chosen = np.empty(num_sequences, np.int32)
+    assign(weights, accumulators, chosen)
+    taken = np.bincount(chosen, minlength=len(orders)).astype(np.int64)
+    sources = np.repeat(np.arange(len(orders), dtype=np.int32), taken)
+    ordinals = np.empty(num_sequences, np.int64)
+    lanes = np.empty(num_sequences, np.int64)
+    at = 0
+    for k in np.flatnonzero(taken).tolist():
+        here = slice(at, at + int(taken[k]))
+        ordinals[here] = position.counts[k] + np.arange(taken[k])
+        lanes[here] = orders[k].lanes_of(ordinals[here])
+        at = here.stop
+    # Sources and ordinals ascend already, so one stable sort by lane gives (lane, source, ordinal).
+    slots = np.argsort(lanes, kind="stable")
+    after = Position(position.step + 1, position.counts + taken, accumulators)
+    return StepPlan(position.step, sources[slots], ordinals[slots], weights, after)
+
+
+def rank_slots(num_sequences: int, rank: int, world_size: int) -> slice:
+    """The slots of a global batch that data rank `rank` of `world_size` owns: `[rG/R, (r+1)G/R)`."""
+    share = num_sequences // world_size
+    return slice(rank * share, (rank + 1) * share)
+
+
+def check_batch(global_batch_size: int, micro_batch_size: int, world_size: int) -> None:
+    """Refuse a global batch that ranks and micro-batches can't share out evenly, naming what would fit.
+
+    Raises:
+        ConfigError: with the nearest global batches, and the world sizes that this one allows.
+    """
+    unit = micro_batch_size * world_size
+    if global_batch_size % unit == 0:
+        return
+    below = global_batch_size // unit * unit
+    nearest = " or ".join(str(size) for size in (below, below + unit) if size)
+    most = global_batch_size // micro_batch_size
+    worlds = [r for r in range(1, most + 1) if global_batch_size % (micro_batch_size * r) == 0]
+    close = sorted(sorted(worlds, key=lambda r: abs(r - world_size))[:3])
+    ranks = f"; with {global_batch_size}, world sizes {', '.join(map(str, close))} fit" if close else ""
+    raise ConfigError(
+        f"global_batch_size is {global_batch_size}, which {world_size} data ranks × micro_batch_size "
+        f"{micro_batch_size} = {unit} does not divide; the nearest that fit are {nearest}{ranks}"
+    )

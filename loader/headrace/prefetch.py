@@ -1,0 +1,104 @@
+"""Work done ahead on a thread: one producer, one bounded queue, and nothing else.
+
+A failure in the producer is raised at the consumer, in its turn; `close` ends the thread within moments, also while it
+waits for room.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from headrace.errors import HeadraceError
+
+T = TypeVar("T")
+
+
+class Prefetcher(Generic[T]):
+    """Runs `produce()` on a daemon thread, at most `depth` items ahead of `take()`.
+
+    With a depth of 0 there is no thread: `take` produces in the caller.
+    """
+
+    def __init__(self, produce: Iterator[T], depth: int, stop: Callable[[], None]) -> None:
+        """`stop` is called by `close`, so that a producer that waits for something else can end."""
+        self._items: deque[T] = deque()
+        self._produce = produce
+        self._depth = depth
+        self._stop = stop
+        self._changed = threading.Condition()
+        self._closed = False
+        self._failure: BaseException | None = None
+        self._ended = False
+        self._pid = os.getpid()
+        self._thread: threading.Thread | None = None
+        if depth:
+            self._thread = threading.Thread(target=self._run, name="headrace-prefetch", daemon=True)
+            self._thread.start()
+
+    @property
+    def num_ready(self) -> int:
+        """Items that `take` would return at once."""
+        return len(self._items)
+
+    def take(self) -> T:
+        """The next item, waiting for it.
+
+        Raises:
+            StopIteration: the producer has ended.
+            HeadraceError: called in a forked child, where no thread runs, or after `close`.
+            Exception: whatever the producer raised, after the items before it.
+        """
+        if os.getpid() != self._pid:
+            raise HeadraceError(
+                f"this loader was started in process {self._pid} and its threads did not survive the fork to "
+                f"{os.getpid()}; make the loader in the process that reads it"
+            )
+        if self._thread is None:
+            return next(self._produce)
+        with self._changed:
+            while not self._items:
+                if self._failure is not None:
+                    raise self._failure
+                if self._ended:
+                    raise StopIteration
+                if self._closed:
+                    raise HeadraceError("this loader is closed; make a new one")
+                self._changed.wait()
+            item = self._items.popleft()
+            self._changed.notify_all()
+            return item
+
+    def close(self, timeout_s: float = 2.0) -> None:
+        """End the thread and drop what is ready; safe to call twice, from any thread."""
+        with self._changed:
+            self._closed = True
+            self._items.clear()
+            self._changed.notify_all()
+        self._stop()
+        if self._thread is not None and self._thread is not threading.current_thread() and os.getpid() == self._pid:
+            self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        try:
+            for item in self._produce:
+                if not self._put(item):
+                    return
+        except BaseException as failure:
+            self._failure = failure
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _put(self, item: T) -> bool:
+        with self._changed:
+            while len(self._items) >= self._depth and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                return False
+            self._items.append(item)
+            self._changed.notify_all()
+            return True

@@ -1,0 +1,156 @@
+"""Blocks on their way from shards to batches: opened when first needed, kept while there is room.
+
+A reader belongs to one thread. Blocks of memory-mapped shards cost their document table only; decoded ones their tokens.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.errors import ShardError
+from headrace.formats import Block, ShardFile
+from headrace.manifest import SourceManifest
+from headrace.order import SourceOrder, Spans
+from headrace.packing import DocumentOrder, order_documents
+
+Ints = npt.NDArray[np.int64]
+
+MAX_OPEN_SHARDS = 256
+"open files a source may hold; blocks in use keep their own mapping alive"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedBlock:
+    """A block in the document order of one epoch."""
+
+    block: Block
+    order: DocumentOrder
+    addresses: tuple[int, int, int, int]
+    "number of documents, and addresses of the tokens, `begins` and `edges`, as the kernel takes them"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it holds beyond the page cache."""
+        order = self.order
+        return self.block.nbytes + order.documents.nbytes + order.begins.nbytes + order.edges.nbytes
+
+
+class SourceReader:
+    """The open shards of one source."""
+
+    def __init__(self, manifest: SourceManifest) -> None:
+        self._manifest = manifest
+        self._open: OrderedDict[int, ShardFile] = OrderedDict()
+
+    def open_block(self, block: int) -> Block:
+        """Open a block by its number in the manifest.
+
+        Raises:
+            ShardError: the shard is gone, has changed or can't be read.
+        """
+        shard = int(self._manifest.block_shard[block])
+        file = self._open.get(shard)
+        if file is None:
+            while len(self._open) >= MAX_OPEN_SHARDS:
+                self._open.popitem(last=False)[1].close()
+            file = self._open[shard] = self._manifest.open_shard(shard)
+        self._open.move_to_end(shard)
+        opened = file.open_block(int(self._manifest.block_index[block]))
+        tokens = int(opened.lengths.sum())
+        expected = int(self._manifest.block_documents[block]), int(self._manifest.block_tokens[block])
+        if (len(opened.lengths), tokens) != expected:
+            raise ShardError(
+                f"block {int(self._manifest.block_index[block])} of {self.path(block)} holds {len(opened.lengths)} "
+                f"documents and {tokens} tokens, but {expected[0]} and {expected[1]} when the run started; the file "
+                "was changed or replaced: restore it"
+            )
+        return opened
+
+    def path(self, block: int) -> Path:
+        """The file that holds a block."""
+        return self._manifest.root / self.name(block)
+
+    def name(self, block: int) -> str:
+        """The file that holds a block, relative to the source's path."""
+        return self._manifest.shards[int(self._manifest.block_shard[block])].path
+
+    def close(self) -> None:
+        """Close every shard."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+class BlockCache:
+    """The most recently used blocks of all sources, up to a number of bytes."""
+
+    def __init__(
+        self,
+        readers: Sequence[SourceReader],
+        orders: Sequence[SourceOrder],
+        num_separators: int,
+        cache_bytes: int,
+    ) -> None:
+        self._readers = readers
+        self._orders = orders
+        self._num_separators = num_separators
+        self._limit = cache_bytes
+        self._used = 0
+        self._blocks: OrderedDict[tuple[int, int, int], OrderedBlock] = OrderedDict()
+
+    def get(self, source: int, epoch: int, block: int) -> OrderedBlock:
+        """A block of `source` in the document order of `epoch`."""
+        key = (source, epoch, block)
+        found = self._blocks.get(key)
+        if found is not None:
+            self._blocks.move_to_end(key)
+            return found
+        opened = self._readers[source].open_block(block)
+        order = order_documents(
+            self._orders[source].document_key(epoch, block), opened.starts, opened.lengths, self._num_separators
+        )
+        addresses = (len(order.begins), opened.tokens.ctypes.data, order.begins.ctypes.data, order.edges.ctypes.data)
+        made = OrderedBlock(opened, order, addresses)
+        while self._blocks and self._used + made.nbytes > self._limit:
+            self._used -= self._blocks.popitem(last=False)[1].nbytes
+        self._used += made.nbytes
+        self._blocks[key] = made
+        return made
+
+    def table(self, source: int, spans: Spans) -> tuple[Ints, list[OrderedBlock]]:
+        """Rows for `packing.write_spans`: int64 (n, 8), and the blocks that must live until they are written."""
+        rows = np.empty((len(spans.slot), 8), np.int64)
+        rows[:, 0] = spans.slot
+        rows[:, 1] = spans.column
+        rows[:, 2] = spans.offset
+        rows[:, 3] = spans.count
+        blocks = [
+            self.get(source, epoch, block)
+            for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
+        ]
+        if blocks:
+            rows[:, 4:] = [block.addresses for block in blocks]
+        return rows, blocks
+
+    def place(self, source: int, epoch: int, block: int, offset: int) -> tuple[str, int]:
+        """(file relative to the source, row) of the document at `offset` of a block's stream."""
+        found = self.get(source, epoch, block)
+        document = int(np.searchsorted(found.order.edges, offset, side="right")) - 1
+        row = int(found.block.rows[found.order.documents[document]])
+        return self._readers[source].name(block), row
+
+    def file_of(self, source: int, block: int) -> Path:
+        """The file that holds a block of `source`."""
+        return self._readers[source].path(block)
+
+    def clear(self) -> None:
+        """Drop every block and close every shard."""
+        self._blocks.clear()
+        self._used = 0
+        for reader in self._readers:
+            reader.close()

@@ -1,0 +1,162 @@
+"""The stream of one start: seals → plan → micro-batches, step after step, and the positions between them.
+
+It runs on the prefetch thread; `position`, `log` and `weights` may be asked from any.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.agreement import Seals
+from headrace.assemble import Assembler, Cursor
+from headrace.batch import Batch
+from headrace.errors import StateError
+from headrace.mix import Revision, weights_at
+from headrace.order import SourceOrder
+from headrace.plan import Position, StepPlan, plan_step, rank_slots
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What is known of a step once its last micro-batch is made."""
+
+    plan: StepPlan
+    cursors: dict[int, Cursor]
+    epochs: list[int]
+    "for each source, the epoch of its next sequence"
+    bytes_read: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One micro-batch on its way to the training loop; `finished` on the last of a step."""
+
+    batch: Batch
+    finished: Finished | None
+
+
+class Stream:
+    """Makes every step from `start` on, for one rank."""
+
+    def __init__(
+        self,
+        *,
+        start: Position,
+        log: Sequence[Revision],
+        seals: Seals,
+        orders: Sequence[SourceOrder],
+        names: Sequence[str],
+        assembler: Assembler,
+        global_batch_size: int,
+        dp_rank: int,
+        dp_size: int,
+        with_cursors: bool,
+    ) -> None:
+        self._base = list(log)
+        self._log = list(log)
+        self._seals = seals
+        self._orders = orders
+        self._names = names
+        self._assembler = assembler
+        self._size = global_batch_size
+        self._slots = rank_slots(global_batch_size, dp_rank, dp_size)
+        self._with_cursors = with_cursors
+        self._lock = threading.Lock()
+        self._positions = {start.step: start}
+        self._next = start
+
+    @property
+    def log(self) -> list[Revision]:
+        """Every revision so far: those of the checkpoint, then those agreed in this start."""
+        with self._lock:
+            return list(self._log)
+
+    def items(self) -> Iterator[Item]:
+        """Every micro-batch of this rank, for ever."""
+        while True:
+            plan = self._plan()
+            before = self._assembler.bytes_read
+            held: Batch | None = None
+            for batch in self._assembler.batches(plan, self._slots):
+                if batch.last_of_step:
+                    held = batch
+                else:
+                    yield Item(batch, None)
+            assert held is not None
+            read = self._assembler.bytes_read - before
+            yield Item(held, self._finished(plan, read))
+
+    def position(self, step: int) -> Position:
+        """The position before `step`.
+
+        Raises:
+            StateError: it is no longer, or not yet, known; names the steps that are.
+        """
+        with self._lock:
+            found = self._positions.get(step)
+            if found is None:
+                known = sorted(self._positions)
+                raise StateError(
+                    f"step is {step}; this loader can give the state of steps {known[0]} to {known[-1]}: those between "
+                    "the one it last handed out and the ones it has prepared"
+                )
+            return found
+
+    def forget_before(self, step: int) -> None:
+        """Let go of positions before `step`."""
+        with self._lock:
+            for old in [known for known in self._positions if known < step]:
+                del self._positions[old]
+
+    def weights(self, step: int) -> Ints:
+        """int64 (K,): parts per million in force at `step`, as far as this rank knows."""
+        at = weights_at(self.log, step, self._names)
+        return np.array([at[name] for name in self._names], np.int64)
+
+    def _finished(self, plan: StepPlan, bytes_read: int) -> Finished:
+        if not self._with_cursors:
+            return Finished(plan, {}, [], bytes_read)
+        counts = plan.after.counts
+        epochs = [int(order.epochs_of(counts[k : k + 1])[0]) for k, order in enumerate(self._orders)]
+        return Finished(plan, self._assembler.cursors(plan, self._slots), epochs, bytes_read)
+
+    def _plan(self) -> StepPlan:
+        position = self._next
+        agreed = self._seals.through(position.step)
+        if len(self._base) + len(agreed) != len(self._log):
+            with self._lock:
+                self._log = [*self._base, *agreed]
+        plan = plan_step(position, self.weights(position.step), self._size, self._orders)
+        with self._lock:
+            self._positions[plan.after.step] = plan.after
+        self._next = plan.after
+        return plan
+
+
+class Waits:
+    """Measures how long the training loop waits for each micro-batch of a step."""
+
+    def __init__(self) -> None:
+        self._waits: list[float] = []
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """The loop asks for a micro-batch."""
+        self._began = time.perf_counter()
+
+    def end(self) -> None:
+        """It has it."""
+        self._waits.append(time.perf_counter() - self._began)
+
+    def take(self) -> tuple[float, ...]:
+        """Seconds waited for each micro-batch since the last call."""
+        waits, self._waits = tuple(self._waits), []
+        return waits
