@@ -8,6 +8,8 @@ export const plotConfig = (config: Record<string, unknown>) => ({
   displayModeBar: false,
   displaylogo: false,
   showSendToCloud: false,
+  modeBarButtons: false,
+  modeBarButtonsToAdd: [],
   plotlyServerURL: "",
   topojsonURL: "",
   scrollZoom: false,

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { openEventStream } from "./event-stream";
+
+/** jsdom has no EventSource; this one does what the test says. */
+class FakeEventSource extends EventTarget {
+  static opened: FakeEventSource[] = [];
+  onopen: (() => void) | null = null;
+  onerror: (() => void) | null = null;
+  closed = false;
+
+  constructor(readonly url: string) {
+    super();
+    FakeEventSource.opened.push(this);
+  }
+
+  close() {
+    this.closed = true;
+  }
+
+  say(name: string, data: string) {
+    this.dispatchEvent(new MessageEvent(name, { data }));
+  }
+}
+
+const opened = () => FakeEventSource.opened;
+const latest = () => {
+  const source = opened().at(-1);
+  if (source === undefined) throw new Error("no EventSource was opened");
+  return source;
+};
+
+function open() {
+  const onEvent = vi.fn();
+  const onState = vi.fn();
+  const onContact = vi.fn();
+  const close = openEventStream({ url: "/events", names: ["job"], onEvent, onContact, onState });
+  return { onEvent, onState, onContact, close };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("EventSource", FakeEventSource);
+  FakeEventSource.opened = [];
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+it("hands on named events and leaves out what is not JSON", () => {
+  const { onEvent, onState } = open();
+  latest().onopen?.();
+  latest().say("job", '{"id":"1"}');
+  latest().say("job", "not json");
+  latest().say("other", "{}");
+  expect(onState).toHaveBeenCalledWith("open");
+  expect(onEvent.mock.calls).toEqual([[{ name: "job", data: { id: "1" } }]]);
+});
+
+it("tries again after each error, ever less often, and says that it is down", () => {
+  const { onState } = open();
+  for (let failure = 0; failure < 4; failure += 1) {
+    latest().onerror?.();
+    expect(onState).toHaveBeenLastCalledWith("down");
+    vi.advanceTimersByTime(20_000);
+  }
+  expect(opened()).toHaveLength(5);
+  expect(
+    opened()
+      .slice(0, 4)
+      .every((source) => source.closed),
+  ).toBe(true);
+
+  vi.setSystemTime(0);
+  latest().onerror?.();
+  vi.advanceTimersByTime(11_000); // the fifth wait is 15 s ± 25 %
+  expect(opened()).toHaveLength(5);
+});
+
+it("takes a silent connection for dead, while pings keep it", () => {
+  const { onState, onContact } = open();
+  latest().onopen?.();
+  for (let ping = 0; ping < 10; ping += 1) {
+    vi.advanceTimersByTime(15_000);
+    latest().say("ping", "");
+  }
+  expect(opened()).toHaveLength(1);
+  expect(onContact).toHaveBeenCalledTimes(11);
+  vi.advanceTimersByTime(41_000);
+  expect(onState).toHaveBeenLastCalledWith("down");
+  vi.advanceTimersByTime(2000);
+  expect(opened()).toHaveLength(2);
+});
+
+it("stays closed once closed", () => {
+  const { close } = open();
+  close();
+  vi.advanceTimersByTime(100_000);
+  expect(opened()).toHaveLength(1);
+  expect(latest().closed).toBe(true);
+});
