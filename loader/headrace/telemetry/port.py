@@ -28,7 +28,7 @@ class SourceSample:
     sequences: int
     "sequences of it delivered to this rank in this step"
     tokens: int
-    "trained tokens of it delivered to this rank in this step; 0 on a rank that does not count"
+    "tokens of it delivered to this rank in this step (sequences × seq_len); 0 on a rank that does not count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class StepSample:
     waits_s: tuple[float, ...]
     "for each micro-batch, seconds that the training loop waited for it"
     tokens: int
-    "trained tokens delivered to this rank; 0 on a rank that does not count"
+    "tokens delivered to this rank (sequences × seq_len); 0 on a rank that does not count"
     total_tokens: int
     "tokens (sequences × seq_len) in all global batches through this step"
     queue_depth: int
@@ -58,7 +58,7 @@ class Proposal:
     """New weights that the control plane wants: the newest version, whatever came before."""
 
     revision: str
-    "`service:<version>`"
+    "`service:<version>`, or the loader's own revision where this version only records that"
     weights_ppm: Mapping[str, int]
     "by source name; sums to 1,000,000"
     from_step: int | None
@@ -75,6 +75,8 @@ class Activated:
     "the first step with it"
     weights_ppm: Mapping[str, int]
     ramp_steps: int
+    lineage: str | None = None
+    "the lineage it belongs to; None: the one that the attempt started in"
 
 
 class Telemetry(Protocol):
@@ -93,7 +95,7 @@ class Telemetry(Protocol):
         """Tell the control plane at which step a revision takes effect. Leader only."""
 
     def replay_record(self, lineage: str, from_step: int, wait_s: float) -> list[Activated] | None:
-        """The activations of `lineage` at or after `from_step`; None if the service did not answer within `wait_s` seconds.
+        """The activations of `lineage` at or after `from_step`; None if no answer came within `wait_s` seconds.
 
         The one call that may wait; made once, at start, by the leader, before training begins.
         """
