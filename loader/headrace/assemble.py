@@ -38,9 +38,11 @@ class _Table:
 
     stored: npt.NDArray[np.integer]
     rows: Ints
-    places: list[tuple[int, int, int]]
-    "(source, epoch, block) of each row, for messages"
+    "int64 (n, 11), as `BlockCache.table` makes them"
     blocks: list[OrderedBlock]
+    "one a row, kept alive while the kernel reads them"
+    limit: int
+    "what ids must stay below"
 
 
 class Assembler:
@@ -91,25 +93,21 @@ class Assembler:
     def _tables(self, sources: npt.NDArray[np.int32], ordinals: Ints) -> list[_Table]:
         rows: list[Ints] = []
         blocks: list[OrderedBlock] = []
-        places: list[tuple[int, int, int]] = []
-        for k in np.unique(sources).tolist():
+        for k in np.flatnonzero(np.bincount(sources)).tolist():
             slots = np.flatnonzero(sources == k)
-            spans = self._orders[k].spans_of(ordinals[slots])
-            table, opened = self._blocks.table(k, spans)
-            table[:, 0] = slots[spans.slot]
+            table, opened = self._blocks.table(k, slots, self._orders[k].spans_of(ordinals[slots]))
             rows.append(table)
             blocks += opened
-            places += [(k, e, b) for e, b in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)]
         together = np.concatenate(rows)
+        ascending = np.argsort(together[:, 0], kind="stable")
         by_type: dict[np.dtype[np.integer], list[int]] = {}
-        for i in np.argsort(together[:, 0], kind="stable").tolist():
+        for i in ascending.tolist():
             by_type.setdefault(blocks[i].block.tokens.dtype, []).append(i)
-        tables = []
-        for dtype, chosen in by_type.items():
-            self.bytes_read += int(together[chosen, 3].sum()) * dtype.itemsize
-            kept = [places[i] for i in chosen], [blocks[i] for i in chosen]
-            tables.append(_Table(np.empty(0, dtype), together[chosen], *kept))
-        return tables
+        return [self._table(dtype, together[chosen], [blocks[i] for i in chosen]) for dtype, chosen in by_type.items()]
+
+    def _table(self, dtype: np.dtype[np.integer], rows: Ints, blocks: list[OrderedBlock]) -> _Table:
+        self.bytes_read += int(rows[:, 3].sum()) * dtype.itemsize
+        return _Table(np.empty(0, dtype), rows, blocks, self._limit(set(rows[:, 8].tolist())))
 
     def _batch(
         self, step: int, micro: int, num_micro: int, sources: npt.NDArray[np.int32], tables: list[_Table]
@@ -151,18 +149,17 @@ class Assembler:
         low, high = np.searchsorted(table.rows[:, 0], (first_slot, first_slot + len(ids))).tolist()
         rows = table.rows[low:high].copy()
         rows[:, 0] -= first_slot
-        limit = self._limit({table.places[i][0] for i in range(low, high)})
         bad, num_last = write_spans(
             rows,
             table.stored,
             self._separators,
-            limit,
+            table.limit,
             ids.numpy(),
             _NOTHING if labels is None else labels.numpy(),
             _NOTHING if positions is None else positions.numpy(),
         )
         if bad >= 0:
-            raise self._out_of_range(table, low + bad, limit)
+            raise self._out_of_range(table, low + bad)
         return num_last
 
     def _limit(self, sources: set[int]) -> int:
@@ -178,19 +175,20 @@ class Assembler:
         unsigned = manifest.token_dtype.kind == "u"
         return high is not None and high < vocab_size and (unsigned or (low is not None and low >= 0))
 
-    def _out_of_range(self, table: _Table, row: int, limit: int) -> ShardError:
-        """The error for the first id in a span that is negative or at least `limit`."""
-        source, epoch, block = table.places[row]
+    def _out_of_range(self, table: _Table, row: int) -> ShardError:
+        """The error for the first id in a span's block that is negative or too large."""
+        source, _, block = table.rows[row, 8:].tolist()
         opened = table.blocks[row]
         for document in opened.order.documents.tolist():
             start = int(opened.block.starts[document])
             ids = opened.block.tokens[start : start + int(opened.block.lengths[document])].astype(np.int64)
-            wrong = np.flatnonzero((ids < 0) | (ids >= limit))
+            wrong = np.flatnonzero((ids < 0) | (ids >= table.limit))
             if len(wrong):
                 place = int(wrong[0])
                 file, number = self._blocks.file_of(source, block), int(opened.block.rows[document])
                 return ShardError(
                     f"token {place} of row {number} of {file} is {ids[place]} (source {self._config.names[source]!r}); "
-                    f"ids must be from 0 to {limit - 1}: correct vocab_size, or make the shard again with the right tokenizer"
+                    f"ids must be from 0 to {table.limit - 1}: correct vocab_size, or make the shard again with the "
+                    "right tokenizer"
                 )
         raise AssertionError("the kernel refused a span whose block has no id out of range")

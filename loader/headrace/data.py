@@ -84,6 +84,7 @@ def _check_ids(config: LoaderConfig, manifest: SourceManifest) -> None:
     limit = int(np.iinfo(manifest.token_dtype).max)
     if size is not None and size - 1 > limit:
         raise SourceError(
-            f"{what} stores ids as {manifest.token_dtype}, which holds ids up to {limit}, but vocab_size is {size}: ids "
-            "above that would have wrapped when it was written; write it again with a wider type, or correct vocab_size"
+            f"{what} stores ids as {manifest.token_dtype}, which holds ids up to {limit}, but vocab_size is {size}: "
+            "ids above that would have wrapped when it was written; write it again with a wider type, or correct "
+            "vocab_size"
         )

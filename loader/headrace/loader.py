@@ -18,6 +18,7 @@ from headrace.config import Source, parse_config
 from headrace.data import open_data
 from headrace.errors import ConfigError, HeadraceError, StateError
 from headrace.losses import Losses
+from headrace.manifest import SourceManifest
 from headrace.mix import Revision, weights_at, weights_to_ppm
 from headrace.plan import Position, check_batch
 from headrace.report import control_plane
@@ -91,6 +92,17 @@ class Loader:
     def source_names(self) -> tuple[str, ...]:
         """The sources' names; `Batch.source` counts along them."""
         return self._config.names
+
+    @property
+    def manifests(self) -> tuple[SourceManifest, ...]:
+        """What each source holds: shards, blocks, documents, tokens."""
+        return self._data.manifests
+
+    @property
+    def weights_ppm(self) -> dict[str, int]:
+        """The weights in force at the next step, in parts per million by source."""
+        known = self._restored.log if self._run is None else self._run.stream.log
+        return weights_at(known, self.step, self.source_names)
 
     @property
     def step(self) -> int:

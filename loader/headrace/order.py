@@ -65,42 +65,48 @@ def _reverse(value: Any, bits: int) -> np.int64:
 
 
 @compiled
-def _place_small(
-    key: np.uint64, total: int, seq_len: int, ordinals: Ints, epochs: Ints, sequences: Ints, table: Ints
+def _begin_small(
+    key: np.uint64, total: int, seq_len: int, ordinals: Ints, begins: Ints, table: Ints, held_epoch: Ints
 ) -> None:
-    """Full permutation of each epoch; `ordinals` ascending."""
-    current = np.int64(-1)
-    first = np.int64(0)
+    """Full permutation of each epoch; quick where `ordinals` ascend."""
     for i in range(ordinals.shape[0]):
         epoch = ordinals[i] * seq_len // total
-        if epoch != current:
-            current = epoch
-            first = _first_of(epoch, total, seq_len)
+        first = _first_of(epoch, total, seq_len)
+        if epoch != held_epoch[0]:
             fill_table(subkey(key, epoch, 0), _first_of(epoch + 1, total, seq_len) - first, table)
-        epochs[i] = epoch
-        sequences[i] = table[ordinals[i] - first]
+            held_epoch[0] = epoch
+        begins[i] = (first + table[ordinals[i] - first]) * seq_len
 
 
 @compiled
-def _lane_of(total: int, seq_len: int, lane_bits: int, ordinals: Ints, lanes: Ints) -> None:
-    """The lane that each ordinal is dealt to: bit-reversed within its round."""
+def _lane_of_small(total: int, seq_len: int, lanes: int, begins: Ints, out: Ints) -> None:
+    """The lane that each sequence would lie in if the epoch were cut evenly into `lanes`."""
+    for i in range(begins.shape[0]):
+        epoch = begins[i] // total
+        first = _first_of(epoch, total, seq_len)
+        size = _first_of(epoch + 1, total, seq_len) - first
+        out[i] = (begins[i] // seq_len - first) * lanes // size
+
+
+@compiled
+def _lane_of(total: int, seq_len: int, lane_bits: int, scale: int, ordinals: Ints, lanes: Ints) -> None:
+    """The lane that each ordinal is dealt to, times `scale`: bit-reversed within its round."""
     mask = (np.int64(1) << lane_bits) - 1
     for i in range(ordinals.shape[0]):
         epoch = ordinals[i] * seq_len // total
         dealt = ordinals[i] - _first_of(epoch, total, seq_len)
-        lanes[i] = _reverse(dealt & mask, lane_bits)
+        lanes[i] = _reverse(dealt & mask, lane_bits) * scale
 
 
 @compiled
-def _place(
+def _begin(
     key: np.uint64,
     total: int,
     seq_len: int,
     lane_bits: int,
     window: int,
     ordinals: Ints,
-    epochs: Ints,
-    sequences: Ints,
+    begins: Ints,
     extra_before: Ints,
     tables: npt.NDArray[np.uint16],
     held_epoch: Ints,
@@ -135,8 +141,7 @@ def _place(
                 held_epoch[lane] = epoch
                 held_window[lane] = number
             inside = np.int64(tables[lane, row - number * window])
-        epochs[i] = epoch
-        sequences[i] = start + number * window + inside
+        begins[i] = (first + start + number * window + inside) * seq_len
 
 
 @compiled
@@ -153,8 +158,8 @@ def _count_pieces(starts: Ints, begin: Ints, count: Ints) -> np.int64:
 
 
 @compiled
-def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, column: Ints, out: Ints) -> None:
-    """Write (range, column, block, offset, tokens) of each piece into the rows of `out`."""
+def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, out: Ints) -> None:
+    """Write (range, column, block, offset, tokens) of each piece into the columns of `out`: int64 (5, pieces)."""
     row = 0
     for i in range(begin.shape[0]):
         block = np.searchsorted(starts, begin[i], side="right") - 1
@@ -163,11 +168,11 @@ def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, column: Ints, out:
         while at < end:
             stop = min(end, starts[block + 1])
             if stop > at:
-                out[row, 0] = i
-                out[row, 1] = column[i] + at - begin[i]
-                out[row, 2] = order[block]
-                out[row, 3] = at - starts[block]
-                out[row, 4] = stop - at
+                out[0, row] = i
+                out[1, row] = at - begin[i]
+                out[2, row] = order[block]
+                out[3, row] = at - starts[block]
+                out[4, row] = stop - at
                 row += 1
                 at = stop
             block += 1
@@ -206,8 +211,9 @@ class SourceOrder:
         self._prepare_windows(num_sequences)
 
     def _prepare_windows(self, num_sequences: int) -> None:
+        self._held_epoch = np.full(self.num_lanes, -1, np.int64)
         if self.is_small:
-            self._tables = np.empty((0, 0), np.uint16)
+            self._table = np.empty(SMALL_SOURCE + 1, np.int64)
             return
         # An epoch holds T // L or one more sequences, so only two remainders can occur.
         reverse = np.array([_reverse(lane, self._lane_bits) for lane in range(self.num_lanes)])
@@ -216,7 +222,6 @@ class SourceOrder:
             np.cumsum(reverse < size % self.num_lanes, out=self._extra_before[row, 1:])
         tabled = self.num_lanes if self.window < TABLE_LIMIT else 0
         self._tables = np.empty((tabled, self.window if tabled else 0), np.uint16)
-        self._held_epoch = np.full(self.num_lanes, -1, np.int64)
         self._held_window = np.full(self.num_lanes, -1, np.int64)
 
     def epochs_of(self, ordinals: Ints) -> Ints:
@@ -226,43 +231,40 @@ class SourceOrder:
 
     def lanes_of(self, ordinals: Ints) -> Ints:
         """The lane of each ordinal, scaled to `[0, lanes)` so that sources of any size line up: int64 (n,)."""
-        if self.is_small:
-            epochs, sequences = self.sequences_of(ordinals)
-            first = _first_of(epochs, self.total_tokens, self.seq_len)
-            sizes = _first_of(epochs + 1, self.total_tokens, self.seq_len) - first
-            scaled: Ints = sequences * self.lanes // sizes
-            return scaled
         out = np.empty(len(ordinals), np.int64)
-        _lane_of(self.total_tokens, self.seq_len, self._lane_bits, ordinals, out)
-        return out * (self.lanes // self.num_lanes)
+        if self.is_small:
+            _lane_of_small(self.total_tokens, self.seq_len, self.lanes, self._begins(ordinals), out)
+            return out
+        _lane_of(self.total_tokens, self.seq_len, self._lane_bits, self.lanes // self.num_lanes, ordinals, out)
+        return out
 
     def sequences_of(self, ordinals: Ints) -> tuple[Ints, Ints]:
         """(epoch, sequence in that epoch) of each ordinal: int64 (n,) twice, in the order given."""
-        epochs = np.empty(len(ordinals), np.int64)
-        sequences = np.empty(len(ordinals), np.int64)
-        key = np.uint64(self._key)
-        if not self.is_small:
-            _place(
-                key,
-                self.total_tokens,
-                self.seq_len,
-                self._lane_bits,
-                self.window,
-                ordinals,
-                epochs,
-                sequences,
-                self._extra_before,
-                self._tables,
-                self._held_epoch,
-                self._held_window,
-            )
-            return epochs, sequences
-        ascending = np.argsort(ordinals, kind="stable")
-        table = np.empty(SMALL_SOURCE + 1, np.int64)
-        _place_small(key, self.total_tokens, self.seq_len, ordinals[ascending], epochs, sequences, table)
-        back = np.empty_like(ascending)
-        back[ascending] = np.arange(len(ascending))
-        return epochs[back], sequences[back]
+        epochs = self.epochs_of(ordinals)
+        first = (epochs * self.total_tokens + self.seq_len - 1) // self.seq_len
+        return epochs, self._begins(ordinals) // self.seq_len - first
+
+    def _begins(self, ordinals: Ints) -> Ints:
+        """The first token of each ordinal's sequence in the endless stream: int64 (n,)."""
+        begins = np.empty(len(ordinals), np.int64)
+        key, total, seq_len = np.uint64(self._key), self.total_tokens, self.seq_len
+        if self.is_small:
+            _begin_small(key, total, seq_len, ordinals, begins, self._table, self._held_epoch)
+            return begins
+        _begin(
+            key,
+            total,
+            seq_len,
+            self._lane_bits,
+            self.window,
+            ordinals,
+            begins,
+            self._extra_before,
+            self._tables,
+            self._held_epoch,
+            self._held_window,
+        )
+        return begins
 
     def blocks_of(self, epoch: int) -> tuple[Ints, Ints]:
         """(block order, token starts) of an epoch: int64 (num_blocks,) and (num_blocks + 1,)."""
@@ -284,33 +286,35 @@ class SourceOrder:
 
     def spans_of(self, ordinals: Ints) -> Spans:
         """Where the tokens of these sequences lie; `slot` counts along `ordinals`."""
-        epochs, sequences = self.sequences_of(ordinals)
-        begin = (_first_of(epochs, self.total_tokens, self.seq_len) + sequences) * self.seq_len
-        return self._gather(begin, np.full(len(ordinals), self.seq_len, np.int64))
+        begins = self._begins(ordinals)
+        epoch = int(begins.min()) // self.total_tokens
+        if (int(begins.max()) + self.seq_len - 1) // self.total_tokens == epoch:
+            return self._cut(begins - epoch * self.total_tokens, self.seq_len, epoch)
+        return self._gather(begins)
 
-    def _gather(self, begin: Ints, count: Ints) -> Spans:
-        """Spans of the ranges `[begin, begin + count)` of the endless stream, cut at seams and at blocks."""
+    def _cut(self, inside: Ints, count: Ints | int, epoch: int) -> Spans:
+        """Spans of the token ranges `[inside, inside + count)` of one epoch."""
+        order, starts = self.blocks_of(epoch)
+        counts = np.full(len(inside), count, np.int64) if isinstance(count, int) else count
+        table = np.empty((5, _count_pieces(starts, inside, counts)), np.int64)
+        _cut(starts, order, inside, counts, table)
+        return Spans(table[0], table[1], np.full(table.shape[1], epoch, np.int64), *table[2:])
+
+    def _gather(self, begin: Ints) -> Spans:
+        """Spans of sequences that begin at `begin` of the endless stream, cut at the seams between epochs too."""
         slot = np.arange(len(begin))
         column = np.zeros(len(begin), np.int64)
-        parts: list[tuple[Ints, Ints, int]] = []
+        parts: list[Spans] = []
         while len(slot):
             epochs = begin // self.total_tokens
             inside = begin - epochs * self.total_tokens
-            take = np.minimum(count, self.total_tokens - inside)
-            for epoch in np.unique(epochs):
+            take = np.minimum(self.seq_len - column, self.total_tokens - inside)
+            for epoch in np.unique(epochs).tolist():
                 here = epochs == epoch
-                order, starts = self.blocks_of(int(epoch))
-                rows = np.empty((_count_pieces(starts, inside[here], take[here]), 5), np.int64)
-                _cut(starts, order, inside[here], take[here], column[here], rows)
-                parts.append((slot[here], rows, int(epoch)))
-            left = count > take
-            slot, begin, count, column = (
-                slot[left],
-                (begin + take)[left],
-                (count - take)[left],
-                (column + take)[left],
-            )
-        table = np.concatenate([rows for _, rows, _ in parts])
-        slots = np.concatenate([slots[rows[:, 0]] for slots, rows, _ in parts])
-        of_epoch = np.concatenate([np.full(len(rows), epoch, np.int64) for _, rows, epoch in parts])
-        return Spans(slots, table[:, 1], of_epoch, table[:, 2], table[:, 3], table[:, 4])
+                cut = self._cut(inside[here], take[here], epoch)
+                moved = slot[here][cut.slot], column[here][cut.slot] + cut.column
+                parts.append(Spans(*moved, cut.epoch, cut.block, cut.offset, cut.count))
+            left = column + take < self.seq_len
+            slot, begin, column = slot[left], (begin + take)[left], (column + take)[left]
+        columns = zip(*((p.slot, p.column, p.epoch, p.block, p.offset, p.count) for p in parts), strict=True)
+        return Spans(*(np.concatenate(column) for column in columns))

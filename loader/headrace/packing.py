@@ -122,8 +122,8 @@ def write_spans(
     """Write the tokens of `spans` into a micro-batch.
 
     Args:
-        spans: int64 (n, 8), a row for each piece of a block: sequence, column, offset in the block's stream, tokens,
-            number of documents, and the addresses of the token array, `begins` and `edges`.
+        spans: int64 (n, 8 or more), a row for each piece of a block: sequence, column, offset in the block's stream,
+            tokens, number of documents, and the addresses of the token array, `begins` and `edges`.
         stored: an empty array of the type that the tokens are stored in.
         separators: (bos_id, eos_id), before and after each document; −1 for none.
         vocab_size: ids from this on, and negative ones, are refused.

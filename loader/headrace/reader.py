@@ -1,6 +1,7 @@
 """Blocks on their way from shards to batches: opened when first needed, kept while there is room.
 
-A reader belongs to one thread. Blocks of memory-mapped shards cost their document table only; decoded ones their tokens.
+A reader belongs to one thread. Blocks of memory-mapped shards cost their document table only; decoded ones their
+tokens.
 """
 
 from __future__ import annotations
@@ -122,19 +123,30 @@ class BlockCache:
         self._blocks[key] = made
         return made
 
-    def table(self, source: int, spans: Spans) -> tuple[Ints, list[OrderedBlock]]:
-        """Rows for `packing.write_spans`: int64 (n, 8), and the blocks that must live until they are written."""
-        rows = np.empty((len(spans.slot), 8), np.int64)
-        rows[:, 0] = spans.slot
-        rows[:, 1] = spans.column
-        rows[:, 2] = spans.offset
-        rows[:, 3] = spans.count
+    def table(self, source: int, slots: Ints, spans: Spans) -> tuple[Ints, list[OrderedBlock]]:
+        """Rows for `packing.write_spans`, and the blocks that must live until they are written.
+
+        Args:
+            source: number of the source.
+            slots: int64, where the sequences that `spans.slot` counts go.
+            spans: where their tokens lie.
+
+        Returns:
+            int64 (n, 11): the eight columns that the kernel takes, then source, epoch and block.
+        """
         blocks = [
             self.get(source, epoch, block)
             for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
         ]
-        if blocks:
-            rows[:, 4:] = [block.addresses for block in blocks]
+        rows = np.empty((len(blocks), 11), np.int64)
+        rows[:, 0] = slots[spans.slot]
+        rows[:, 1] = spans.column
+        rows[:, 2] = spans.offset
+        rows[:, 3] = spans.count
+        rows[:, 4:8] = [block.addresses for block in blocks]
+        rows[:, 8] = source
+        rows[:, 9] = spans.epoch
+        rows[:, 10] = spans.block
         return rows, blocks
 
     def place(self, source: int, epoch: int, block: int, offset: int) -> tuple[str, int]:

@@ -26,22 +26,20 @@ FORMAT = 1
 MAX_LOG = 256
 "revisions kept in a checkpoint; older ones are folded into one"
 
-_KEYS = frozenset(
-    [
-        "format",
-        "seed",
-        "step",
-        "seq_len",
-        "lanes",
-        "packing",
-        "separators",
-        "sources",
-        "counts",
-        "accumulators",
-        "log",
-        "fingerprints",
-        "run",
-    ]
+_KEYS = (
+    "format",
+    "seed",
+    "step",
+    "seq_len",
+    "lanes",
+    "packing",
+    "separators",
+    "sources",
+    "counts",
+    "accumulators",
+    "log",
+    "fingerprints",
+    "run",
 )
 
 
@@ -102,7 +100,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig, fingerprints: Mapping
         StateError: not a checkpoint of this loader, a newer format, damaged, or of another seed, seq_len, lanes,
             packing, separators, sources or data; names what differs and both values.
     """
-    missing = sorted(_KEYS - set(state))
+    missing = [key for key in _KEYS if key not in state]
     if missing:
         raise StateError(f"the state has no {missing[0]!r}; pass what Loader.state_dict() returned, unchanged")
     if not isinstance(state["format"], int) or not 1 <= state["format"] <= FORMAT:
