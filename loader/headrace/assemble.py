@@ -163,7 +163,7 @@ class Assembler:
         return num_last
 
     def _limit(self, sources: set[int]) -> int:
-        """What ids must stay below; only negative ones are caught where the manifests of all `sources` prove the rest."""
+        """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""
         size = self._config.vocab_size
         if size is None or all(self._proved(self._manifests[k], size) for k in sources):
             return NO_LIMIT

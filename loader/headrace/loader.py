@@ -21,7 +21,7 @@ from headrace.losses import Losses
 from headrace.manifest import SourceManifest
 from headrace.mix import Revision, weights_at, weights_to_ppm
 from headrace.plan import Position, check_batch
-from headrace.report import control_plane
+from headrace.report import Reporting
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
 
@@ -77,9 +77,8 @@ class Loader:
         self._given_world = (rank, world_size, dp_rank, dp_size)
         self._config = config
         self._find_world()
-        plane = control_plane(job=job, url=url, token=token, project=project)
         self._data = open_data(config)
-        self._connect = None if plane is None else plane.connect_for(self._data)
+        self._reporting = Reporting(self._data, job=job, url=url, token=token, project=project)
         first = Revision("config:1", 0, self._data.weights_ppm)
         self._restored = Restored(Position.start(len(config.names)), (first,), None, False)
         self._delivered = self._restored.position
@@ -149,7 +148,7 @@ class Loader:
             known,
             self._data.fingerprints,
             lineage=lineage,
-            had_service=self._restored.had_service or self._connect is not None,
+            had_service=self._restored.had_service or self._reporting.has_job,
         )
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -221,7 +220,7 @@ class Loader:
 
     def _running(self) -> Run:
         if self._run is None:
-            self._run = Run(self._data, self._find_world(), self._restored, self._connect)
+            self._run = Run(self._data, self._find_world(), self._restored, self._reporting)
         return self._run
 
     def _end_run(self, failed: str | None) -> None:

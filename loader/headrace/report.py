@@ -1,22 +1,77 @@
-"""How a loader's job is described to the control plane."""
+"""How a loader and its ranks are described to the control plane."""
 
 from __future__ import annotations
 
 import os
 
+from headrace.agreement import World
 from headrace.data import Data
-from headrace.run import Connect
+from headrace.telemetry.connect import connect
+from headrace.telemetry.description import JobDescription, RankIdentity, SourceDescription
+from headrace.telemetry.port import Telemetry
 
 
-class ControlPlane:
-    """Where a job reports to."""
+class Reporting:
+    """Where one loader reports to, if anywhere. Fulfils `run.Connect`."""
 
-    def connect_for(self, data: Data) -> Connect:
-        """What makes the telemetry of each start."""
-        raise NotImplementedError
+    def __init__(self, data: Data, *, job: str | None, url: str | None, token: str | None, project: str | None) -> None:
+        """What is None comes from the HEADRACE_ variables of the environment; without a job nothing is reported."""
+        self._description = describe(data)
+        self._job = job or os.environ.get("HEADRACE_JOB") or None
+        self._url = url
+        self._token = token
+        self._project = project
+
+    @property
+    def has_job(self) -> bool:
+        """Whether there is a job to report."""
+        return self._job is not None
+
+    def __call__(
+        self, *, world: World, counts_tokens: bool, attempt: str, lineage: str, resumed_from_step: int | None
+    ) -> Telemetry | None:
+        """This rank's telemetry of one start; None without a job.
+
+        Raises:
+            ConfigError: a job without a control plane, or settings that can't be used.
+        """
+        if self._job is None:
+            return None
+        identity = RankIdentity(
+            rank=world.rank,
+            local_rank=int(os.environ.get("LOCAL_RANK", "0")),
+            dp_rank=world.dp_rank,
+            world_size=world.world_size,
+            dp_size=world.dp_size,
+            counts_tokens=counts_tokens,
+            leader=world.rank == 0,
+            attempt=attempt,
+            lineage=lineage,
+            parent_lineage=None,
+            resumed_from_step=resumed_from_step,
+        )
+        return connect(
+            identity, self._description, job=self._job, url=self._url, token=self._token, project=self._project
+        )
 
 
-def control_plane(*, job: str | None, url: str | None, token: str | None, project: str | None) -> ControlPlane | None:
-    """None without a job: then nothing is reported and the mix is not live."""
-    job = job or os.environ.get("HEADRACE_JOB")
-    return None if not job else ControlPlane()
+def describe(data: Data) -> JobDescription:
+    """The job as configured, the same on every rank."""
+    config = data.config
+    return JobDescription(
+        sources=tuple(
+            SourceDescription(
+                name=manifest.name,
+                weight_ppm=data.weights_ppm[manifest.name],
+                num_documents=manifest.num_documents,
+                num_tokens=manifest.num_tokens + manifest.num_documents * config.num_separators,
+                num_shards=len(manifest.shards),
+            )
+            for manifest in data.manifests
+        ),
+        seq_len=config.seq_len,
+        global_batch_size=config.global_batch_size,
+        total_steps=config.total_steps,
+        seed=config.seed,
+        packing=config.packing,
+    )

@@ -6,13 +6,15 @@ import hashlib
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Protocol
+
+from torch.distributed import Store  # type: ignore[attr-defined]
 
 from headrace.agreement import (
     FollowerSeals,
     LeaderSeals,
-    Seals,
     Start,
     World,
     broadcast_start,
@@ -43,14 +45,24 @@ _ALIKE = (
     "mix_lease_steps",
 )
 
-Connect = Callable[[Start, World, bool], Telemetry]
-"makes the telemetry of a start: (start, world, whether this rank reports its dp_rank's tokens)"
+
+class Connect(Protocol):
+    """Makes this rank's telemetry of one start; None when nothing is reported."""
+
+    def __call__(
+        self, *, world: World, counts_tokens: bool, attempt: str, lineage: str, resumed_from_step: int | None
+    ) -> Telemetry | None:
+        """`attempt` and `lineage` are UUIDs; `counts_tokens`: whether this rank reports its dp_rank's tokens."""
+
+
+_Joined = tuple[Store | None, bool, Telemetry | None]
+"(the job's store, whether this rank counts its dp_rank's tokens, telemetry)"
 
 
 class Run:
     """Everything that lives from one start of the loader to its end."""
 
-    def __init__(self, data: Data, world: World, restored: Restored, connect: Connect | None) -> None:
+    def __init__(self, data: Data, world: World, restored: Restored, connect: Connect) -> None:
         """Collective: every rank makes its `Run` at the same time.
 
         Raises:
@@ -58,31 +70,20 @@ class Run:
         """
         self._data = data
         self._world = world
-        self._telemetry: Telemetry | None = None
+        self._restored = restored
+        self._connect = connect
         self._stopped = False
-        position = restored.position
-        self.start = broadcast_start(world, lambda: _decide(restored), _fingerprint(data, restored))
-        store = open_store(self.start.nonce) if world.world_size > 1 else None
-        self._counts = counts_tokens(world, store)
-        if connect is not None:
-            self._telemetry = connect(self.start, world, self._counts)
-        self.seals: Seals
-        if world.rank == 0:
-            self.seals = LeaderSeals(
-                first_step=position.step,
-                start=self.start,
-                lease_steps=data.config.mix_lease_steps,
-                store=store,
-                latest_proposal=self._proposal,
-                agreed=self._agreed,
-            )
-        else:
-            assert store is not None
-            self.seals = FollowerSeals(store, lambda: self._stopped)
+        self._waits = Waits()
+        self._joined: _Joined | None = None
+        self.start = broadcast_start(world, self._decide, _fingerprint(data, restored))
+        if self._joined is None:
+            self._joined = self._join(self.start.nonce, self.start.lineage)
+        store, self._counts, self._telemetry = self._joined
+        self.seals = self._make_seals(store)
         orders = data.orders()
         assembler, self._blocks = data.assembler(orders)
         self.stream = Stream(
-            start=position,
+            start=restored.position,
             log=restored.log,
             seals=self.seals,
             orders=orders,
@@ -93,13 +94,12 @@ class Run:
             dp_size=world.dp_size,
             with_cursors=self._telemetry is not None,
         )
-        self._waits = Waits()
+        if world.rank == 0:
+            self._agreed(revision_at(restored.log, restored.position.step), self.start.lineage)
         micro_batches = data.config.global_batch_size // (data.config.micro_batch_size * world.dp_size)
-        depth = data.config.prefetch * micro_batches
-        self._prefetcher: Prefetcher[Item] = Prefetcher(self.stream.items(), depth, self._stop)
-        if self._telemetry is not None and world.rank == 0:
-            first = revision_at(restored.log, position.step)
-            self._agreed(first, self.start.lineage)
+        self._prefetcher: Prefetcher[Item] = Prefetcher(
+            self.stream.items(), data.config.prefetch * micro_batches, self._stop
+        )
 
     def take(self) -> tuple[Batch, Finished | None]:
         """The next micro-batch, and on the last of a step what is known of the step."""
@@ -128,6 +128,56 @@ class Run:
     def _stop(self) -> None:
         self._stopped = True
 
+    def _join(self, nonce: str, lineage: str) -> _Joined:
+        """This rank's own connections: to the job's store and to the control plane."""
+        store = open_store(nonce) if self._world.world_size > 1 else None
+        counts = counts_tokens(self._world, store)
+        began = self._restored.lineage is None
+        telemetry = self._connect(
+            world=self._world,
+            counts_tokens=counts,
+            attempt=nonce,
+            lineage=lineage,
+            resumed_from_step=None if began else self._restored.position.step,
+        )
+        return store, counts, telemetry
+
+    def _decide(self) -> Start:
+        """Global rank 0's decision: a fresh nonce, the lineage that goes on, and what of it is replayed."""
+        nonce = str(uuid.uuid4())
+        lineage = self._restored.lineage or nonce
+        self._joined = self._join(nonce, lineage)
+        replay: tuple[Revision, ...] = ()
+        telemetry = self._joined[2]
+        if telemetry is not None and self._restored.had_service and self._restored.lineage:
+            wait_s, step = self._data.config.resume_wait_s, self._restored.position.step
+            record = telemetry.replay_record(lineage, step, wait_s)
+            if record is None:
+                lineage = nonce
+                log.warning(
+                    "the control plane did not answer within %s s, so changes of the mix that were agreed after step "
+                    "%d are not replayed: the stream goes on with the checkpoint's own log, in a new lineage",
+                    wait_s,
+                    step,
+                )
+            else:
+                replay = recorded_revisions(record)
+        known = [revision.version or 0 for revision in (*self._restored.log, *replay)]
+        return Start(nonce, lineage, replay, max(known))
+
+    def _make_seals(self, store: Store | None) -> LeaderSeals | FollowerSeals:
+        if self._world.rank:
+            assert store is not None
+            return FollowerSeals(store, lambda: self._stopped)
+        return LeaderSeals(
+            first_step=self._restored.position.step,
+            start=self.start,
+            lease_steps=self._data.config.mix_lease_steps,
+            store=store,
+            latest_proposal=self._proposal,
+            agreed=self._agreed,
+        )
+
     def _proposal(self) -> Revision | None:
         if self._telemetry is None:
             return None
@@ -140,7 +190,7 @@ class Run:
         log.info("mix %s from step %d: %s", revision.id, revision.from_step, dict(revision.weights_ppm))
         if self._telemetry is not None:
             self._telemetry.activated(
-                Activated(revision.id, revision.from_step, revision.weights_ppm, revision.ramp_steps)
+                Activated(revision.id, revision.from_step, revision.weights_ppm, revision.ramp_steps, lineage)
             )
 
     def _sample(self, finished: Finished) -> StepSample:
@@ -176,11 +226,15 @@ class Run:
         )
 
 
-def _decide(restored: Restored) -> Start:
-    """Global rank 0's decision: a fresh nonce, and the lineage that goes on."""
-    nonce = str(uuid.uuid4())
-    known = [revision.version or 0 for revision in restored.log]
-    return Start(nonce, restored.lineage or nonce, (), max(known))
+def recorded_revisions(record: Sequence[Activated]) -> tuple[Revision, ...]:
+    """A record as revisions in the order of their steps, each once: attempts that replayed one recorded it again."""
+    by_id = {
+        activated.revision: Revision(
+            activated.revision, activated.step, dict(activated.weights_ppm), activated.ramp_steps
+        )
+        for activated in record
+    }
+    return tuple(sorted(by_id.values(), key=lambda revision: revision.from_step))
 
 
 def _fingerprint(data: Data, restored: Restored) -> dict[str, object]:
