@@ -1,9 +1,11 @@
-"""Runs the migrations: on the connection the server hands over, or on the configured database from the alembic command."""
+"""Runs the migrations: on the server's connection, or on the configured database for the alembic command."""
 
 import asyncio
 
 from alembic import context
+from headrace_server.db import build_engine
 from headrace_server.models import Base
+from headrace_server.settings import Settings
 from sqlalchemy import Connection
 
 
@@ -19,9 +21,6 @@ def run(connection: Connection) -> None:
 
 
 async def run_configured() -> None:
-    from headrace_server.db import build_engine
-    from headrace_server.settings import Settings
-
     engine = build_engine(Settings())
     async with engine.begin() as connection:
         await connection.run_sync(run)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from . import caretaker, health, openapi
 from .audit import endpoints as audit
 from .auth import endpoints as auth
-from .errors import HeadraceError, MalformedBody, MethodNotAllowed, NotFound
+from .errors import HeadraceError, MalformedBodyError, MethodNotAllowedError, NotFoundError
 from .events import endpoints as events
 from .events.composer import Composer
 from .ingest import endpoints as ingest
@@ -69,10 +69,10 @@ async def _on_http(request: Request, error: Exception) -> Response:
     """What the router and the body parser raise by themselves."""
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        return _to_response(request, NotFound("no such resource"))
+        return _to_response(request, NotFoundError("no such resource"))
     if error.status_code == 405:
-        return _to_response(request, MethodNotAllowed(f"{request.method} is not possible here"))
-    return _to_response(request, MalformedBody("the body can't be read as JSON"))
+        return _to_response(request, MethodNotAllowedError(f"{request.method} is not possible here"))
+    return _to_response(request, MalformedBodyError("the body can't be read as JSON"))
 
 
 def build_app(settings: Settings, now: Callable[[], float] = time.time) -> FastAPI:

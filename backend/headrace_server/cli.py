@@ -16,7 +16,7 @@ from . import __version__, migration, openapi, serving
 from .app import build_app
 from .auth import service as auth
 from .db import Database
-from .errors import HeadraceError, Invalid, NotFound, StartRefused
+from .errors import HeadraceError, InvalidError, NotFoundError, StartRefusedError
 from .projects import repository as projects
 from .security import SCOPES, new_password
 from .settings import Settings
@@ -78,7 +78,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise StartRefused(f"the settings are wrong: {faults}") from error
+        raise StartRefusedError(f"the settings are wrong: {faults}") from error
 
 
 def _in_database(settings: Settings, act: Callable[[AsyncSession], Awaitable[_T]]) -> _T:
@@ -101,10 +101,10 @@ def _asked_password(args: argparse.Namespace) -> str:
     if args.password_stdin:
         return sys.stdin.readline().rstrip("\n")
     if not sys.stdin.isatty():
-        raise Invalid("there is no terminal to ask for the password; pass --generate or --password-stdin")
+        raise InvalidError("there is no terminal to ask for the password; pass --generate or --password-stdin")
     password = getpass.getpass("Password: ")
     if getpass.getpass("Again: ") != password:
-        raise Invalid("the two passwords differ")
+        raise InvalidError("the two passwords differ")
     return password
 
 
@@ -124,19 +124,19 @@ def _key(args: argparse.Namespace) -> None:
     scopes = [scope.strip() for scope in args.scopes.split(",")]
     wrong = [scope for scope in scopes if scope not in SCOPES]
     if wrong:
-        raise Invalid(f"unknown scope {wrong[0]!r}; choose from {', '.join(SCOPES)}")
+        raise InvalidError(f"unknown scope {wrong[0]!r}; choose from {', '.join(SCOPES)}")
 
     async def make(session: AsyncSession) -> str:
         project = await projects.by_name(session, args.project)
         if project is None:
-            raise NotFound(f"no project {args.project!r}")
+            raise NotFoundError(f"no project {args.project!r}")
         now = time.time()
         expires_at = None if args.expires_days is None else now + args.expires_days * 86_400
         _, key = await auth.create_key(
             session,
             project,
             name=args.name,
-            scopes=scopes,  # type: ignore[arg-type]
+            scopes=scopes,
             by=_ACTOR,
             now=now,
             expires_at=expires_at,
@@ -178,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         _COMMANDS[args.command](args)
-    except (StartRefused, HeadraceError) as error:
+    except (StartRefusedError, HeadraceError) as error:
         print(f"headrace-server: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,22 +1,22 @@
 """The error tree of the service; each error maps to one HTTP status and one ``code``.
 
     HeadraceError
-    ├── Unauthenticated 401          no key or session, or one that is unknown, expired or revoked
-    ├── LoginFailed 401              wrong user name or password
-    ├── Forbidden 403                the key lacks a scope
-    ├── CsrfRefused 403              a browser write without its token, or from another origin
-    ├── NotFound 404                 nothing with this id in the caller's project
-    ├── RequestTimedOut 408          the body did not arrive in time
-    ├── Conflict 409                 the record can't be made as asked
-    │   └── AttemptSuperseded 409    a newer attempt of the job has started
-    ├── MixConflict 412              somebody else changed the mix first
-    ├── BodyTooLarge 413
-    ├── MediaTypeRefused 415
-    ├── Invalid 422                  a value is wrong; ``errors`` names each
-    ├── PreconditionMissing 428      a change of the mix without If-Match
-    ├── TooManyRequests 429
-    ├── MalformedBody 400            not JSON, or not what its Content-Encoding says
-    └── HostRefused 400              the Host header is not one this server answers to
+    ├── UnauthenticatedError 401          no key or session, or one that is unknown, expired or revoked
+    ├── LoginFailedError 401              wrong user name or password
+    ├── ForbiddenError 403                the key lacks a scope
+    ├── CsrfRefusedError 403              a browser write without its token, or from another origin
+    ├── NotFoundError 404                 nothing with this id in the caller's project
+    ├── RequestTimedOutError 408          the body did not arrive in time
+    ├── ConflictError 409                 the record can't be made as asked
+    │   └── AttemptSupersededError 409    a newer attempt of the job has started
+    ├── MixConflictError 412              somebody else changed the mix first
+    ├── BodyTooLargeError 413
+    ├── MediaTypeRefusedError 415
+    ├── InvalidError 422                  a value is wrong; ``errors`` names each
+    ├── PreconditionMissingError 428      a change of the mix without If-Match
+    ├── TooManyRequestsError 429
+    ├── MalformedBodyError 400            not JSON, or not what its Content-Encoding says
+    └── HostRefusedError 400              the Host header is not one this server answers to
 
 Services raise these; ``problems`` renders them as RFC 9457 problem documents.
 """
@@ -55,7 +55,7 @@ class HeadraceError(Exception):
         self.headers = dict(headers or {})
 
 
-class Unauthenticated(HeadraceError):
+class UnauthenticatedError(HeadraceError):
     """The request carries no valid key or session."""
 
     status = 401
@@ -66,7 +66,7 @@ class Unauthenticated(HeadraceError):
         super().__init__(detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-class LoginFailed(HeadraceError):
+class LoginFailedError(HeadraceError):
     """Wrong user name or password; which of the two is never said."""
 
     status = 401
@@ -74,7 +74,7 @@ class LoginFailed(HeadraceError):
     title = "Login failed"
 
 
-class Forbidden(HeadraceError):
+class ForbiddenError(HeadraceError):
     """The caller is known but may not do this."""
 
     status = 403
@@ -82,7 +82,7 @@ class Forbidden(HeadraceError):
     title = "Not allowed"
 
 
-class CsrfRefused(HeadraceError):
+class CsrfRefusedError(HeadraceError):
     """A browser write without its CSRF token, or from another origin."""
 
     status = 403
@@ -90,7 +90,7 @@ class CsrfRefused(HeadraceError):
     title = "Cross-site request refused"
 
 
-class NotFound(HeadraceError):
+class NotFoundError(HeadraceError):
     """Nothing with this id that the caller may see."""
 
     status = 404
@@ -98,7 +98,7 @@ class NotFound(HeadraceError):
     title = "Not found"
 
 
-class MethodNotAllowed(HeadraceError):
+class MethodNotAllowedError(HeadraceError):
     """The path exists, but not for this method."""
 
     status = 405
@@ -106,7 +106,7 @@ class MethodNotAllowed(HeadraceError):
     title = "Method not allowed"
 
 
-class RequestTimedOut(HeadraceError):
+class RequestTimedOutError(HeadraceError):
     """The body did not arrive in time."""
 
     status = 408
@@ -114,7 +114,7 @@ class RequestTimedOut(HeadraceError):
     title = "Request timed out"
 
 
-class Conflict(HeadraceError):
+class ConflictError(HeadraceError):
     """The record can't be made or changed as asked."""
 
     status = 409
@@ -122,14 +122,14 @@ class Conflict(HeadraceError):
     title = "Conflict"
 
 
-class AttemptSuperseded(Conflict):
+class AttemptSupersededError(ConflictError):
     """A newer attempt of the job has started; this one may no longer steer it."""
 
     code = "attempt_superseded"
     title = "A newer attempt has started"
 
 
-class MixConflict(HeadraceError):
+class MixConflictError(HeadraceError):
     """If-Match names a version that is no longer the newest; ``current`` in the problem is."""
 
     status = 412
@@ -137,7 +137,7 @@ class MixConflict(HeadraceError):
     title = "The mix has changed"
 
 
-class BodyTooLarge(HeadraceError):
+class BodyTooLargeError(HeadraceError):
     """The body, as sent or decompressed, is over the cap."""
 
     status = 413
@@ -145,7 +145,7 @@ class BodyTooLarge(HeadraceError):
     title = "Body too large"
 
 
-class MediaTypeRefused(HeadraceError):
+class MediaTypeRefusedError(HeadraceError):
     """A body that is neither plain nor gzipped JSON."""
 
     status = 415
@@ -153,7 +153,7 @@ class MediaTypeRefused(HeadraceError):
     title = "Unsupported media type"
 
 
-class Invalid(HeadraceError):
+class InvalidError(HeadraceError):
     """One or more values are wrong; ``errors`` names them."""
 
     status = 422
@@ -161,7 +161,7 @@ class Invalid(HeadraceError):
     title = "Invalid request"
 
 
-class PreconditionMissing(HeadraceError):
+class PreconditionMissingError(HeadraceError):
     """A change of the mix without saying which version it changes."""
 
     status = 428
@@ -169,7 +169,7 @@ class PreconditionMissing(HeadraceError):
     title = "If-Match required"
 
 
-class TooManyRequests(HeadraceError):
+class TooManyRequestsError(HeadraceError):
     """Too many attempts; Retry-After says when to come back (seconds)."""
 
     status = 429
@@ -180,7 +180,7 @@ class TooManyRequests(HeadraceError):
         super().__init__(detail, headers={"Retry-After": str(retry_after_s)})
 
 
-class MalformedBody(HeadraceError):
+class MalformedBodyError(HeadraceError):
     """Not JSON, or not what its Content-Encoding says."""
 
     status = 400
@@ -188,7 +188,7 @@ class MalformedBody(HeadraceError):
     title = "Malformed body"
 
 
-class HostRefused(HeadraceError):
+class HostRefusedError(HeadraceError):
     """The Host header is not one this server answers to."""
 
     status = 400
@@ -196,5 +196,5 @@ class HostRefused(HeadraceError):
     title = "Unknown host"
 
 
-class StartRefused(Exception):
+class StartRefusedError(Exception):
     """The server can't start as configured; the message says what to do."""

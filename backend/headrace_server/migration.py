@@ -10,7 +10,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from .db import Database, build_engine
-from .errors import StartRefused
+from .errors import StartRefusedError
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def migrations_dir() -> Path:
     for folder in (_PACKAGED, _CHECKOUT):
         if (folder / "env.py").is_file():
             return folder
-    raise StartRefused(f"the migrations are missing; looked in {_PACKAGED} and {_CHECKOUT}")
+    raise StartRefusedError(f"the migrations are missing; looked in {_PACKAGED} and {_CHECKOUT}")
 
 
 def alembic_config(connection: sa.Connection | None = None) -> Config:
@@ -49,7 +49,8 @@ def _known() -> set[str]:
 def _revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    return connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    revision: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    return revision
 
 
 async def revision_of(database: Database) -> str | None:
@@ -60,7 +61,7 @@ async def revision_of(database: Database) -> str | None:
 
 def _refuse_newer(revision: str | None) -> None:
     if revision is not None and revision not in _known():
-        raise StartRefused(
+        raise StartRefusedError(
             f"the database is at revision {revision}, which this server does not know: a newer server has "
             "migrated it. Install that version (pip install --upgrade headrace-server) or restore a backup."
         )
@@ -73,7 +74,7 @@ def _upgrade(connection: sa.Connection) -> None:
 async def migrate(settings: Settings) -> tuple[str | None, str]:
     """Bring the database to the newest revision, in one transaction; returns the revisions before and after.
 
-    Safe to run twice, and by two at once. Raises StartRefused when the database is newer than this server.
+    Safe to run twice, and by two at once. Raises StartRefusedError when the database is newer than this server.
     """
     engine = build_engine(settings)
     try:
@@ -100,12 +101,12 @@ async def prepare(settings: Settings) -> None:
     try:
         revision = await revision_of(database)
     except (OSError, sa.exc.SQLAlchemyError) as error:
-        raise StartRefused(f"can't reach the database: {type(error).__name__}: {error}") from error
+        raise StartRefusedError(f"can't reach the database: {type(error).__name__}: {error}") from error
     finally:
         await database.close()
     _refuse_newer(revision)
     if revision != head():
-        raise StartRefused(
+        raise StartRefusedError(
             f"the database is at revision {revision or '(empty)'}, this server needs {head()}. "
             "Run: headrace-server migrate"
         )

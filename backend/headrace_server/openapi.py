@@ -6,10 +6,12 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from . import __version__
 from .events.schemas import EVENT_PAYLOADS
+from .figures.canvas import plotlyjs_version
 from .ingest.schemas import ReportBatchBody
 from .middleware.authentication import COOKIE, is_public
 from .problems import MEDIA_TYPE, Problem
@@ -25,7 +27,7 @@ def operation_id(route: APIRoute) -> str:
 
 
 def _extra_schemas() -> dict[str, Any]:
-    models = [*EVENT_PAYLOADS, ReportBatchBody, Problem]
+    models: list[type[BaseModel]] = [*EVENT_PAYLOADS, ReportBatchBody, Problem]
     _, definitions = models_json_schema([(model, "serialization") for model in models], ref_template=_REF)
     schemas: dict[str, Any] = definitions["$defs"]
     return schemas
@@ -46,6 +48,8 @@ def _finish_operation(method: str, path: str, operation: dict[str, Any]) -> None
 def describe(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document of the app."""
     document = get_openapi(title="Headrace", version=__version__, summary=app.summary, routes=app.routes)
+    # The dashboard's bundle is checked against this: figures are made for one plotly.js.
+    document["info"]["x-plotlyjs-version"] = plotlyjs_version()
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     for name in _FOREIGN:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from .errors import Invalid
+from .errors import InvalidError
 
 
 def encode_cursor(row_id: int) -> str:
@@ -12,7 +12,7 @@ def encode_cursor(row_id: int) -> str:
 
 
 def decode_cursor(cursor: str | None) -> int | None:
-    """The row id in a cursor; None for none. Raises Invalid for one this server never made."""
+    """The row id in a cursor; None for none. Raises InvalidError for one this server never made."""
     if cursor is None:
         return None
     try:
@@ -22,4 +22,4 @@ def decode_cursor(cursor: str | None) -> int | None:
             return int(number)
     except (binascii.Error, ValueError):
         pass
-    raise Invalid(f"cursor {cursor[:80]!r} was not made by this server; use next_cursor of the page before")
+    raise InvalidError(f"cursor {cursor[:80]!r} was not made by this server; use next_cursor of the page before")

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
-from .errors import ErrorItem, HeadraceError, Invalid, MalformedBody, NotFound
+from .errors import ErrorItem, HeadraceError, InvalidError, MalformedBodyError, NotFoundError
 from .fields import Reply
 
 MEDIA_TYPE = "application/problem+json"
@@ -65,11 +65,11 @@ def invalid_request(errors: Sequence[Mapping[str, Any]]) -> HeadraceError:
     """The error for a request that doesn't match its schema; a wrong id in the path is simply not found."""
     items = validation_items(errors)
     if any(error["type"] == "json_invalid" for error in errors):
-        return MalformedBody("the body is not valid JSON", errors=items)
+        return MalformedBodyError("the body is not valid JSON", errors=items)
     if any(error["loc"] and error["loc"][0] == "path" for error in errors):
-        return NotFound("nothing with this id")
+        return NotFoundError("nothing with this id")
     where = ", ".join(".".join(map(str, item["loc"])) for item in items[:5])
-    return Invalid(f"{len(items)} value(s) refused: {where}; see errors", errors=items)
+    return InvalidError(f"{len(items)} value(s) refused: {where}; see errors", errors=items)
 
 
 def problem_body(error: HeadraceError, request_id: str) -> bytes:

@@ -17,7 +17,7 @@ from . import migration
 from .app import build_app
 from .auth import service as auth
 from .db import Database, sqlite_version_ok
-from .errors import StartRefused
+from .errors import StartRefusedError
 from .runtime import Runtime
 from .security import new_password
 from .settings import Settings
@@ -35,9 +35,9 @@ class FirstLogin:
 
 
 async def prepare(settings: Settings) -> FirstLogin | None:
-    """Bring the database up and, if it has no user, make the first one. Raises StartRefused."""
+    """Bring the database up and, if it has no user, make the first one. Raises StartRefusedError."""
     if settings.is_sqlite and not sqlite_version_ok():
-        raise StartRefused("SQLite 3.35 or newer is needed; this Python was built with an older one")
+        raise StartRefusedError("SQLite 3.35 or newer is needed; this Python was built with an older one")
     await migration.prepare(settings)
     database = Database(settings)
     password = new_password()
@@ -50,7 +50,7 @@ async def prepare(settings: Settings) -> FirstLogin | None:
 
 
 def bind(settings: Settings) -> socket.socket:
-    """A listening socket. Raises StartRefused when the address is unsafe or taken."""
+    """A listening socket. Raises StartRefusedError when the address is unsafe or taken."""
     settings.refuse_unsafe_bind()
     host = settings.host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -60,7 +60,7 @@ def bind(settings: Settings) -> socket.socket:
         listener.bind((host, settings.port))
     except OSError as error:
         listener.close()
-        raise StartRefused(
+        raise StartRefusedError(
             f"can't bind {settings.host}:{settings.port}: {error.strerror}; stop what uses it or pass --port"
         ) from error
     listener.listen(1024)
@@ -123,7 +123,7 @@ async def _serve(settings: Settings, listener: socket.socket, ready_file: Path |
 
 
 def serve(settings: Settings, ready_file: Path | None = None) -> None:
-    """Serve until interrupted or terminated. Raises StartRefused."""
+    """Serve until interrupted or terminated. Raises StartRefusedError."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     listener = bind(settings)

@@ -7,11 +7,12 @@ import os
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from .errors import StartRefused
+from .errors import StartRefusedError
 
 
 def _default_data_dir() -> Path:
@@ -35,33 +36,46 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="HEADRACE_SERVER_", extra="ignore")
 
     data_dir: Path = Field(default_factory=_default_data_dir, description="where the SQLite file lives")
-    database_url: str | None = Field(None, description="postgresql://… or sqlite:///…; unset: SQLite in data_dir")
-    host: str = Field("127.0.0.1", description="address to bind")
-    port: int = Field(8400, ge=0, le=65535, description="port to bind; 0 takes a free one")
-    public: bool = Field(False, description="allow a bind beyond loopback; TLS must be in front")
-    allowed_hosts: list[str] = Field([], description="Host names answered besides loopback and `host`; '*' for any")
-    static_dir: Path | None = Field(None, description="the built dashboard; unset: the packaged one")
+    database_url: str | None = Field(
+        default=None, description="postgresql://… or sqlite:///…; unset: SQLite in data_dir"
+    )
+    host: str = Field(default="127.0.0.1", description="address to bind")
+    port: int = Field(default=8400, ge=0, le=65535, description="port to bind; 0 takes a free one")
+    public: bool = Field(default=False, description="allow a bind beyond loopback; TLS must be in front")
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(
+        default=[], description="Host names, comma-separated, answered besides loopback and `host`; '*' for any"
+    )
+    static_dir: Path | None = Field(default=None, description="the built dashboard; unset: the packaged one")
 
-    report_every_s: float = Field(2.0, gt=0, le=3600, description="how often a rank should report")
-    max_reports_per_s: float = Field(1000.0, gt=0, description="per job; report_every_s stretches to stay below it")
-    stuck_after_s: float = Field(120.0, gt=0, description="a reporting rank without a new step is stuck after this")
+    report_every_s: float = Field(default=2.0, gt=0, le=3600, description="how often a rank should report")
+    max_reports_per_s: float = Field(
+        default=1000.0, gt=0, description="per job; report_every_s stretches to stay below it"
+    )
+    stuck_after_s: float = Field(
+        default=120.0, gt=0, description="a reporting rank without a new step is stuck after this"
+    )
     restart_grace_s: float = Field(
-        30.0, ge=0, description="after a restart, how long silence is not held against ranks"
+        default=30.0, ge=0, description="after a restart, how long silence is not held against ranks"
     )
 
-    session_lifetime_s: float = Field(12 * 3600.0, gt=0, description="a login lasts this long")
-    login_failures: int = Field(5, ge=1, description="failed logins of a user from an address before a pause")
-    login_window_s: float = Field(300.0, gt=0, description="the window the failures are counted in")
-    cookie_secure: bool | None = Field(None, description="Secure flag of the cookie; unset: same as `public`")
+    session_lifetime_s: float = Field(default=12 * 3600.0, gt=0, description="a login lasts this long")
+    login_failures: int = Field(default=5, ge=1, description="failed logins of a user from an address before a pause")
+    login_window_s: float = Field(default=300.0, gt=0, description="the window the failures are counted in")
+    cookie_secure: bool | None = Field(default=None, description="Secure flag of the cookie; unset: same as `public`")
 
-    max_body_bytes: int = Field(1 << 20, ge=1024, description="cap on a body, as sent and decompressed")
-    body_timeout_s: float = Field(30.0, gt=0, description="a body must arrive within this")
-    max_batch_records: int = Field(1000, ge=1, le=1400, description="records in one report batch")
-    shutdown_s: int = Field(5, ge=1, description="open requests get this long at shutdown")
+    max_body_bytes: int = Field(default=1 << 20, ge=1024, description="cap on a body, as sent and decompressed")
+    body_timeout_s: float = Field(default=30.0, gt=0, description="a body must arrive within this")
+    max_batch_records: int = Field(default=1000, ge=1, le=1400, description="records in one report batch")
+    shutdown_s: int = Field(default=5, ge=1, description="open requests get this long at shutdown")
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, given: object) -> object:
+        return [host.strip() for host in given.split(",") if host.strip()] if isinstance(given, str) else given
 
     @cached_property
     def url(self) -> str:
-        """The database as an async SQLAlchemy URL. Raises StartRefused on an unknown kind."""
+        """The database as an async SQLAlchemy URL. Raises StartRefusedError on an unknown kind."""
         raw = self.database_url
         if raw is None:
             return f"sqlite+aiosqlite:///{self.data_dir.expanduser().resolve() / 'headrace.db'}"
@@ -75,7 +89,7 @@ class Settings(BaseSettings):
         }
         if not separator or scheme not in drivers:
             # The URL may hold a password: only its scheme is shown.
-            raise StartRefused(
+            raise StartRefusedError(
                 f"HEADRACE_SERVER_DATABASE_URL starts with {scheme if separator else '(no scheme)'!r}; "
                 "it must be postgresql://user@host/name or sqlite:////absolute/path.db"
             )
@@ -98,9 +112,9 @@ class Settings(BaseSettings):
         return frozenset(named | {"localhost", "127.0.0.1", "::1", self.host.lower().strip("[]")})
 
     def refuse_unsafe_bind(self) -> None:
-        """Raise StartRefused when `host` is reachable from elsewhere and nobody said that it may be."""
+        """Raise StartRefusedError when `host` is reachable from elsewhere and nobody said that it may be."""
         if not is_loopback(self.host) and not self.public:
-            raise StartRefused(
+            raise StartRefusedError(
                 f"refusing to bind {self.host}: it is reachable from other machines and this server speaks plain "
                 "HTTP. Put TLS in front and pass --public (or HEADRACE_SERVER_PUBLIC=1), or bind 127.0.0.1."
             )

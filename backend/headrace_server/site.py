@@ -1,11 +1,11 @@
-"""The built dashboard: hashed assets cached for a year, index.html for every page address, nothing outside its folder."""
+"""The built dashboard: hashed assets cached for a year, index.html for every page, nothing outside its folder."""
 
 from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
-from .errors import NotFound
+from .errors import NotFoundError
 from .settings import Settings
 
 PACKAGED = Path(__file__).parent / "static"
@@ -39,7 +39,7 @@ def _page(root: Path, path: str) -> Response:
     file = find_file(root, path)
     if file is None:
         if path.startswith("assets/"):
-            raise NotFound("no such file")
+            raise NotFoundError("no such file")
         return FileResponse(root / "index.html", headers={"cache-control": "no-cache"})
     hashed = path.startswith("assets/")
     return FileResponse(
@@ -54,7 +54,7 @@ def add_site(app: FastAPI, settings: Settings) -> None:
     async def site(request: Request) -> Response:
         path = request.path_params["path"]
         if not is_site_path(path):
-            raise NotFound(f"no such resource: /{path[:200]}")
+            raise NotFoundError(f"no such resource: /{path[:200]}")
         return _page(root, path)
 
     app.add_route("/{path:path}", site, methods=["GET", "HEAD"], include_in_schema=False)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from .errors import Forbidden
+from .errors import ForbiddenError
 from .runtime import Runtime
 from .security import Principal, Scope
 
@@ -30,20 +30,20 @@ def runtime_of(request: Request) -> Runtime:
 
 
 def caller(request: Request, *scopes: Scope) -> Principal:
-    """Who is calling, having one of ``scopes``. Raises Forbidden."""
+    """Who is calling, having one of ``scopes``. Raises ForbiddenError."""
     principal: Principal = request.state.principal
     if principal.scopes.isdisjoint(scopes):
-        raise Forbidden(
+        raise ForbiddenError(
             f"{principal.label} has the scopes {sorted(principal.scopes)}; this needs one of {sorted(scopes)}"
         )
     return principal
 
 
 def signed_in(request: Request) -> Principal:
-    """Who is calling, being a person. Raises Forbidden for a key: a key can't make keys."""
+    """Who is calling, being a person. Raises ForbiddenError for a key: a key can't make keys."""
     principal: Principal = request.state.principal
     if not principal.is_user:
-        raise Forbidden("only a signed-in user may do this; an API key may not")
+        raise ForbiddenError("only a signed-in user may do this; an API key may not")
     return principal
 
 

@@ -1,13 +1,12 @@
 """SQL of the audit log: append and read, nothing else."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
-
-Row = tuple[models.AuditEvent, str | None, object]
 
 
 def append(session: AsyncSession, event: models.AuditEvent) -> None:
@@ -22,7 +21,7 @@ async def page(
     job_id: int | None,
     before_id: int | None,
     limit: int,
-) -> Sequence[sa.Row[tuple[models.AuditEvent, str, object]]]:
+) -> Sequence[sa.Row[models.AuditEvent, str, UUID]]:
     """Events newest first as (event, project name, job uuid); a None filter means any."""
     query = (
         sa.select(models.AuditEvent, models.Project.name, models.Job.uuid)

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from ..errors import TooManyRequests
+from ..errors import TooManyRequestsError
 
 # An address may fail this many times as often as one user from it.
 _ADDRESS_FACTOR = 6
@@ -19,12 +19,12 @@ class LoginLimiter:
     _seen: dict[tuple[str, ...], deque[float]] = field(default_factory=dict)
 
     def check(self, username: str, address: str, now: float) -> None:
-        """Raise TooManyRequests while the pause lasts."""
+        """Raise TooManyRequestsError while the pause lasts."""
         for key, limit in self._limits(username, address):
             times = self._recent(key, now)
             if len(times) >= limit:
                 wait_s = max(1, round(times[0] + self.window_s - now))
-                raise TooManyRequests(f"too many failed logins; try again in {wait_s} s", retry_after_s=wait_s)
+                raise TooManyRequestsError(f"too many failed logins; try again in {wait_s} s", retry_after_s=wait_s)
 
     def failed(self, username: str, address: str, now: float) -> None:
         """Count a failure."""

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
 from ..audit import service as audit
-from ..errors import Conflict, Invalid, LoginFailed, NotFound, Unauthenticated
+from ..errors import ConflictError, InvalidError, LoginFailedError, NotFoundError, UnauthenticatedError
 from ..projects import repository as projects
 from ..runtime import Runtime
 from ..security import (
@@ -41,13 +41,13 @@ def _person(username: str, session_token: str | None) -> Principal:
 
 
 async def principal_of_key(runtime: Runtime, key: str) -> Principal:
-    """Who a key is. Raises Unauthenticated when it is unknown, revoked or expired."""
+    """Who a key is. Raises UnauthenticatedError when it is unknown, revoked or expired."""
     key_hash = secret_hash(key)
     now = runtime.now()
     async with runtime.database.read() as session:
         row = await repository.key_by_hash(session, key_hash, now)
     if row is None:
-        raise Unauthenticated("the API key is unknown, revoked or expired")
+        raise UnauthenticatedError("the API key is unknown, revoked or expired")
     runtime.key_uses[key_hash] = now
     return Principal(
         label=f"key:{row.name}",
@@ -58,11 +58,11 @@ async def principal_of_key(runtime: Runtime, key: str) -> Principal:
 
 
 async def principal_of_session(runtime: Runtime, token: str) -> Principal:
-    """Who a session is. Raises Unauthenticated when it is unknown or has expired."""
+    """Who a session is. Raises UnauthenticatedError when it is unknown or has expired."""
     async with runtime.database.read() as session:
         username = await repository.user_of_session(session, secret_hash(token), runtime.now())
     if username is None:
-        raise Unauthenticated("the session has ended; sign in again")
+        raise UnauthenticatedError("the session has ended; sign in again")
     return _person(username, token)
 
 
@@ -71,7 +71,7 @@ async def sign_in(
 ) -> tuple[SessionReply, str]:
     """Check a password and open a session; returns the reply and the cookie's token.
 
-    Raises LoginFailed, and TooManyRequests after too many failures.
+    Raises LoginFailedError, and TooManyRequestsError after too many failures.
     """
     now = runtime.now()
     runtime.logins.check(credentials.username, address, now)
@@ -80,7 +80,7 @@ async def sign_in(
     right = await password_matches(user.password_hash if user else None, credentials.password)
     if user is None or not right:
         runtime.logins.failed(credentials.username, address, now)
-        raise LoginFailed("the user name or the password is wrong")
+        raise LoginFailedError("the user name or the password is wrong")
     runtime.logins.succeeded(credentials.username, address)
     token = new_session_token()
     async with runtime.database.write() as session:
@@ -166,10 +166,10 @@ async def project_keys(work: Work, project: models.Project) -> ApiKeyList:
 
 
 async def revoke_key(work: Work, project: models.Project, key_id: uuid.UUID) -> None:
-    """Revoke a key at once. Raises NotFound."""
+    """Revoke a key at once. Raises NotFoundError."""
     row = await repository.key_of_project(work.session, project.id, key_id)
     if row is None:
-        raise NotFound(f"no key {key_id} in project {project.name!r}")
+        raise NotFoundError(f"no key {key_id} in project {project.name!r}")
     if row.revoked_at is None:
         row.revoked_at = work.now
         shown = {"name": row.name, "prefix": row.prefix, "scopes": row.scopes}
@@ -177,29 +177,29 @@ async def revoke_key(work: Work, project: models.Project, key_id: uuid.UUID) -> 
 
 
 def refuse_weak_password(password: str) -> None:
-    """Raise Invalid for a password that is too short to hold."""
+    """Raise InvalidError for a password that is too short to hold."""
     if len(password) < MIN_PASSWORD_CHARS:
-        raise Invalid(f"the password has {len(password)} characters; use at least {MIN_PASSWORD_CHARS}")
+        raise InvalidError(f"the password has {len(password)} characters; use at least {MIN_PASSWORD_CHARS}")
 
 
 async def create_user(session: AsyncSession, username: str, password: str, *, by: str, now: float) -> None:
-    """Make a user. Raises Conflict when the name is taken, Invalid for a weak password."""
+    """Make a user. Raises ConflictError when the name is taken, InvalidError for a weak password."""
     refuse_weak_password(password)
     password_hash = await hash_password(password)
     session.add(models.User(username=username, password_hash=password_hash, created_at=now))
     try:
         await session.flush()
     except IntegrityError as error:
-        raise Conflict(f"there is already a user {username!r}") from error
+        raise ConflictError(f"there is already a user {username!r}") from error
     audit.record_as(session, by, "user.create", now=now, request_id=by, project_id=None, after={"username": username})
 
 
 async def change_password(session: AsyncSession, username: str, password: str, *, by: str, now: float) -> None:
-    """Set a user's password and end the user's sessions. Raises NotFound, Invalid."""
+    """Set a user's password and end the user's sessions. Raises NotFoundError, InvalidError."""
     refuse_weak_password(password)
     user = await repository.user_by_name(session, username)
     if user is None:
-        raise NotFound(f"no user {username!r}")
+        raise NotFoundError(f"no user {username!r}")
     user.password_hash = await hash_password(password)
     await repository.drop_sessions_of(session, user.id)
     audit.record_as(session, by, "user.password", now=now, request_id=by, project_id=None, after={"username": username})

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from uuid import UUID
 
-from ..errors import Unauthenticated
+from ..errors import UnauthenticatedError
 from ..jobs import repository as jobs
 from ..jobs.summary import summarise
 from ..runtime import Runtime
@@ -46,7 +46,7 @@ async def stream(
             except TimeoutError:
                 try:
                     await still_welcome()
-                except Unauthenticated:
+                except UnauthenticatedError:
                     return
                 event = Event("ping", "{}")
             if event.name == "end":

@@ -1,1 +1,1 @@
-"""Pure functions: a series in, a Plotly figure out."""
+"""Pure functions: series in, a Plotly figure with its description and its table out."""

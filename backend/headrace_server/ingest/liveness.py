@@ -34,7 +34,7 @@ class Downtime:
         return max(0.0, now - last - deaf)
 
     def cutoff(self, silence_s: float, now: float) -> float:
-        """The time before which a last report means more than ``silence_s`` of silence; the inverse of ``silence_s``."""
+        """The inverse: last reports before this time mean more than ``silence_s`` of silence."""
         plain = now - silence_s
         until = min(now, self.until)
         return plain if plain >= until else plain - max(0.0, until - self.since)

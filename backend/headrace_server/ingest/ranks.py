@@ -75,7 +75,7 @@ async def totals(session: AsyncSession, runtime: Runtime, attempts: Sequence[Att
 
 
 async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int, int, int | None]]) -> dict[int, int]:
-    """For each (key, attempt row id, version, agreed step): how many ranks have that version or a newer one in force."""
+    """For each (key, attempt row id, version, agreed step): how many ranks have that version or newer in force."""
     return await repository.applied_counts(session, wanted) if wanted else {}
 
 

@@ -9,12 +9,51 @@ from uuid import UUID
 import pydantic_core
 from pydantic import ValidationError
 
-from ..errors import Invalid, MalformedBody
+from ..errors import InvalidError, MalformedBodyError
 from ..problems import shown_value
 from .schemas import RECORD, Record, RejectedRecord
 
-_WIDE = ["rank", "seq", "time", "interval_s", "step", "steps", "tokens", "total_tokens", "wait_p50_ms", "wait_p99_ms", "wait_max_ms", "wait_share", "queue_depth", "rss_bytes", "bytes_read", "dropped", "mix_version", "mix_revision"]
-_STATE = ["rank", "seq", "time", "step", "total_tokens", "interval_s", "wait_p50_ms", "wait_p99_ms", "wait_max_ms", "wait_share", "queue_depth", "rss_bytes", "bytes_read", "dropped", "host", "local_rank", "dp_rank", "mix_version", "mix_revision"]
+_WIDE = [
+    "rank",
+    "seq",
+    "time",
+    "interval_s",
+    "step",
+    "steps",
+    "tokens",
+    "total_tokens",
+    "wait_p50_ms",
+    "wait_p99_ms",
+    "wait_max_ms",
+    "wait_share",
+    "queue_depth",
+    "rss_bytes",
+    "bytes_read",
+    "dropped",
+    "mix_version",
+    "mix_revision",
+]
+_STATE = [
+    "rank",
+    "seq",
+    "time",
+    "step",
+    "total_tokens",
+    "interval_s",
+    "wait_p50_ms",
+    "wait_p99_ms",
+    "wait_max_ms",
+    "wait_share",
+    "queue_depth",
+    "rss_bytes",
+    "bytes_read",
+    "dropped",
+    "host",
+    "local_rank",
+    "dp_rank",
+    "mix_version",
+    "mix_revision",
+]
 _CURSOR = ("name", "ordinal", "epoch", "file", "row")
 Row = dict[str, Any]
 # A rate over less than this says nothing (seconds).
@@ -38,22 +77,22 @@ def _parse_json(body: bytes) -> Any:
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise MalformedBody(f"the body is not valid JSON: {error}") from error
+            raise MalformedBodyError(f"the body is not valid JSON: {error}") from error
 
 
 def parse_batch(body: bytes, max_records: int) -> ParsedBatch:
-    """Read the envelope. Raises MalformedBody, or Invalid when it isn't {attempt, records}."""
+    """Read the envelope. Raises MalformedBodyError, or InvalidError when it isn't {attempt, records}."""
     batch = _parse_json(body)
     if not isinstance(batch, dict) or not isinstance(batch.get("records"), list):
-        raise Invalid("the body must be an object {attempt: uuid, records: [...]}")
+        raise InvalidError("the body must be an object {attempt: uuid, records: [...]}")
     try:
         attempt = UUID(batch["attempt"])
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         value = shown_value(batch.get("attempt"))
         item = {"loc": ["body", "attempt"], "msg": "must be a UUID", "value": value}
-        raise Invalid(f"attempt is {value!r}; it must be a UUID", errors=[item]) from error  # type: ignore[list-item]
+        raise InvalidError(f"attempt is {value!r}; it must be a UUID", errors=[item]) from error  # type: ignore[list-item]
     if len(batch["records"]) > max_records:
-        raise Invalid(f"the batch has {len(batch['records'])} records; at most {max_records} are taken")
+        raise InvalidError(f"the batch has {len(batch['records'])} records; at most {max_records} are taken")
     return ParsedBatch(attempt=attempt, records=batch["records"])
 
 

@@ -1,6 +1,7 @@
 """SQL of ingest: a constant number of statements a batch, whatever its size."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -33,7 +34,7 @@ async def upsert_states(session: AsyncSession, rows: Sequence[Row]) -> None:
     insert = insert_into(session, models.RankState.__table__)
     new = insert.excluded
     share = sa.case((new.interval_s >= _RATE_WINDOW_S, 1.0), else_=new.interval_s / sa.literal(_RATE_WINDOW_S))
-    values = {name: new[name] for name in rows[0] if name not in ("attempt_id", "rank")}
+    values: dict[str, Any] = {name: new[name] for name in rows[0] if name not in ("attempt_id", "rank")}
     values["tokens_per_s"] = state.tokens_per_s + (new.tokens_per_s - state.tokens_per_s) * share
     values["advanced_at"] = sa.case((new.step > state.step, new.advanced_at), else_=state.advanced_at)
     await session.execute(
@@ -82,11 +83,9 @@ def _count_if(condition: sa.ColumnElement[bool]) -> sa.Function[int]:
     return sa.func.sum(sa.case((condition, 1), else_=0))
 
 
-async def totals_of(
-    session: AsyncSession, cuts_by_attempt: dict[int, Cutoffs]
-) -> dict[int, sa.Row[tuple[object, ...]]]:
+async def totals_of(session: AsyncSession, cuts_by_attempt: dict[int, Cutoffs]) -> dict[int, sa.Row[Any]]:
     """For each attempt, its ranks counted by how alive they are, and its totals; none for one without reports."""
-    rows: dict[int, sa.Row[tuple[object, ...]]] = {}
+    rows: dict[int, sa.Row[Any]] = {}
     # Attempts with equal cut-offs (nearly all: they differ by world size only) share one statement.
     groups: dict[Cutoffs, list[int]] = {}
     for attempt_id, cuts in cuts_by_attempt.items():
@@ -97,7 +96,7 @@ async def totals_of(
     return rows
 
 
-def _totals(attempt_ids: Iterable[int], cuts: Cutoffs) -> sa.Select[tuple[object, ...]]:
+def _totals(attempt_ids: Iterable[int], cuts: Cutoffs) -> sa.Select[*tuple[Any, ...]]:
     state = models.RankState
     heard = state.received_at >= cuts.late
     lost = state.received_at < cuts.lost
@@ -128,7 +127,7 @@ def _totals(attempt_ids: Iterable[int], cuts: Cutoffs) -> sa.Select[tuple[object
 
 
 async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int, int, int | None]]) -> dict[int, int]:
-    """For each (key, attempt, version, agreed step): ranks with that version in force, by what they say or where they are."""
+    """For each (key, attempt, version, agreed step): ranks with it in force, by what they say or where they are."""
     state = models.RankState
     counts = []
     for key, attempt_id, version, agreed_step in wanted:
@@ -145,8 +144,8 @@ async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int,
 
 async def progress_bounds(
     session: AsyncSession, attempt_ids: Sequence[int], window_steps: int
-) -> Sequence[sa.Row[tuple[int, int, str, int, int]]]:
-    """For each attempt, (attempt, step, source, ordinal, target ppm) at its newest step and at the first within the window."""
+) -> Sequence[sa.Row[int, int, str, int, int]]:
+    """(attempt, step, source, ordinal, target ppm) at each attempt's newest step and the first within the window."""
     progress = models.SourceProgress
     newest = (
         sa.select(progress.attempt_id, sa.func.max(progress.step).label("last"))
@@ -168,7 +167,7 @@ async def progress_bounds(
         .where(sa.or_(progress.step == oldest.c.first, progress.step == oldest.c.last))
         .order_by(progress.attempt_id, progress.step)
     )
-    return (await session.execute(query)).tuples().all()  # type: ignore[return-value]
+    return (await session.execute(query)).all()
 
 
 async def tick(session: AsyncSession, now: float) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..db import announce
-from ..errors import NotFound
+from ..errors import NotFoundError
 from ..events.announcements import JobChanged
 from ..jobs import access
 from ..mix import life
@@ -14,7 +14,7 @@ from .schemas import RankList, Record, ReportReply
 
 
 async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
-    """Store a batch. Raises MalformedBody, Invalid (the envelope), NotFound (the attempt).
+    """Store a batch. Raises MalformedBodyError, InvalidError (the envelope), NotFoundError (the attempt).
 
     A bad record is rejected alone; a repeated one is counted as duplicate. Reports of a superseded attempt are kept
     as history and change nothing live.
@@ -22,7 +22,7 @@ async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
     batch = records.parse_batch(body, work.runtime.settings.max_batch_records)
     target = await repository.target_of(work.session, job.id, batch.attempt)
     if target is None:
-        raise NotFound(f"job {job.name!r} has no attempt {batch.attempt}; register it with POST /attempts")
+        raise NotFoundError(f"job {job.name!r} has no attempt {batch.attempt}; register it with POST /attempts")
     attempt, newest_version = target
     source_ids = {source.name: source.id for source in await access.sources(work, job)}
     good, rejected = records.check_records(batch.records, source_ids, attempt.world_size)

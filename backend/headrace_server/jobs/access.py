@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from ..errors import NotFound
+from ..errors import NotFoundError
 from ..models import Attempt, Job, JobSource
 from ..work import Work
 from . import repository
@@ -12,23 +12,23 @@ def _uuid(text: str, what: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise NotFound(f"no {what} {text[:64]!r}") from error
+        raise NotFoundError(f"no {what} {text[:64]!r}") from error
 
 
 async def find_job(work: Work, job: str, *, lock: bool = False) -> Job:
-    """The job with this id. Raises NotFound for unknown ids and for other projects' jobs alike."""
+    """The job with this id. Raises NotFoundError for unknown ids and for other projects' jobs alike."""
     found = await repository.find(work.session, _uuid(job, "job"), lock=lock)
     if found is None or not work.principal.sees(found[0].project_id):
-        raise NotFound(f"no job {job[:64]!r}")
+        raise NotFoundError(f"no job {job[:64]!r}")
     return found[0]
 
 
 async def find_attempt(work: Work, job: Job, attempt: str | UUID) -> Attempt:
-    """The job's attempt with this id. Raises NotFound."""
+    """The job's attempt with this id. Raises NotFoundError."""
     attempt_uuid = attempt if isinstance(attempt, UUID) else _uuid(attempt, "attempt")
     found = await repository.attempt_by_uuid(work.session, attempt_uuid)
     if found is None or found.job_id != job.id:
-        raise NotFound(f"job {job.name!r} has no attempt {attempt_uuid}; register it with POST /attempts")
+        raise NotFoundError(f"job {job.name!r} has no attempt {attempt_uuid}; register it with POST /attempts")
     return found
 
 

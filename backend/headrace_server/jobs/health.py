@@ -53,27 +53,34 @@ def job_state(vitals: Vitals | None) -> tuple[JobState, str]:
         return "finished", f"{start} finished{because}"
     if vitals.attempt_state == "failed":
         return "failed", f"{start} failed{because}"
-    return _live_state(vitals, start)
-
-
-def _live_state(vitals: Vitals, start: str) -> tuple[JobState, str]:
-    overdue = vitals.attempt_age_s > vitals.lost_after_s
     if vitals.num_ranks == 0:
-        if overdue:
-            return "lost", f"{start} started {span(vitals.attempt_age_s)} ago and no rank has reported since"
-        return "waiting", f"{start} has started; no rank has reported yet"
+        return _before_reports(vitals, start)
+    return _trouble(vitals, start) or ("running", _running(vitals))
+
+
+def _before_reports(vitals: Vitals, start: str) -> tuple[JobState, str]:
+    if vitals.attempt_age_s > vitals.lost_after_s:
+        return "lost", f"{start} started {span(vitals.attempt_age_s)} ago and no rank has reported since"
+    return "waiting", f"{start} has started; no rank has reported yet"
+
+
+def _trouble(vitals: Vitals, start: str) -> tuple[JobState, str] | None:
     if vitals.num_lost:
         who = _some(vitals.first_lost_rank, vitals.num_lost, vitals.world_size)
         return "lost", f"no word from {who} for {span(vitals.lost_for_s)}"
     missing = vitals.world_size - vitals.num_ranks
-    if missing > 0 and overdue:
+    if missing > 0 and vitals.attempt_age_s > vitals.lost_after_s:
         return "lost", f"{missing} of {vitals.world_size} ranks have never reported in {start}"
     if vitals.num_stuck:
         who = _some(vitals.first_stuck_rank, vitals.num_stuck, vitals.world_size)
         return "stalled", f"{who} reports but has not advanced for {span(vitals.stuck_for_s)}"
+    return None
+
+
+def _running(vitals: Vitals) -> str:
     quiet = vitals.num_ranks - vitals.num_heard
     if quiet:
-        return "running", f"{_some(vitals.first_quiet_rank, quiet, vitals.world_size)} is late with reports"
-    if missing > 0:
-        return "running", f"{vitals.num_ranks} of {vitals.world_size} ranks have reported so far"
-    return "running", f"all {vitals.world_size} ranks report; last step {vitals.step}"
+        return f"{_some(vitals.first_quiet_rank, quiet, vitals.world_size)} is late with reports"
+    if vitals.num_ranks < vitals.world_size:
+        return f"{vitals.num_ranks} of {vitals.world_size} ranks have reported so far"
+    return f"all {vitals.world_size} ranks report; last step {vitals.step}"

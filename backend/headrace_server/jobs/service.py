@@ -4,7 +4,7 @@ import uuid
 
 from ..audit import service as audit
 from ..db import announce
-from ..errors import Conflict, Invalid
+from ..errors import ConflictError, InvalidError
 from ..events.announcements import JobChanged
 from ..mix import service as mix
 from ..mix import versions
@@ -159,7 +159,7 @@ async def change(work: Work, job: JobRow, body: JobPatch) -> Job:
     after = body.model_dump(exclude_unset=True)
     nulls = [name for name in ("tags", "archived") if name in after and after[name] is None]
     if nulls:
-        raise Invalid(f"{nulls[0]} is null; leave it out to keep it")
+        raise InvalidError(f"{nulls[0]} is null; leave it out to keep it")
     before = {name: getattr(job, name) for name in after}
     if before != after:
         for name, value in after.items():
@@ -176,11 +176,11 @@ def _describe_attempt(row: AttemptRow) -> Attempt:
 
 
 async def start_attempt(work: Work, job: JobRow, body: AttemptCreate) -> Attempt:
-    """Register a start, once by its id, and supersede the live one. ``job`` must be locked. Raises Conflict."""
+    """Register a start, once by its id, and supersede the live one. ``job`` must be locked. Raises ConflictError."""
     held = await repository.attempt_by_uuid(work.session, body.id)
     if held is not None:
         if held.job_id != job.id:
-            raise Conflict(f"attempt id {body.id} is taken; every start needs a new UUID")
+            raise ConflictError(f"attempt id {body.id} is taken; every start needs a new UUID")
         return _describe_attempt(held)
     newest = await access.newest_attempt(work, job)
     await repository.supersede_live(work.session, job.id, work.now)

@@ -22,7 +22,7 @@ from .schemas import JobSummary, MixShare
 def _vitals(attempt: Attempt, totals: Any, runtime: Runtime, now: float) -> Vitals:
     downtime = runtime.downtime
     interval_s = ranks.interval_of(runtime, attempt)
-    common = {
+    common: dict[str, Any] = {
         "attempt_number": attempt.number,
         "attempt_state": attempt.state,
         "attempt_reason": attempt.state_reason,

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..auth import service as auth
-from ..errors import CsrfRefused, Unauthenticated
+from ..errors import CsrfRefusedError, UnauthenticatedError
 from ..runtime import Runtime
 from ..security import Principal, csrf_matches
 from ..site import is_site_path
@@ -28,25 +28,25 @@ def is_public(method: str, path: str) -> bool:
 
 
 def refuse_foreign_origin(headers: Headers) -> None:
-    """Raise CsrfRefused when a browser says that the request comes from another site."""
+    """Raise CsrfRefusedError when a browser says that the request comes from another site."""
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
-        raise CsrfRefused(f"Origin {origin[:200]!r} is not this server")
+        raise CsrfRefusedError(f"Origin {origin[:200]!r} is not this server")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise CsrfRefused("the browser says that this request comes from another site")
+        raise CsrfRefusedError("the browser says that this request comes from another site")
 
 
 async def identify(runtime: Runtime, headers: Headers, cookies: Mapping[str, str]) -> Principal:
-    """Who sends a key or a session cookie; a key wins. Raises Unauthenticated."""
+    """Who sends a key or a session cookie; a key wins. Raises UnauthenticatedError."""
     authorization = headers.get("authorization")
     if authorization is not None:
         kind, _, key = authorization.partition(" ")
         if kind.lower() != "bearer" or not key.strip():
-            raise Unauthenticated("Authorization must be 'Bearer hr_…'")
+            raise UnauthenticatedError("Authorization must be 'Bearer hr_…'")
         return await auth.principal_of_key(runtime, key.strip())
     token = cookies.get(COOKIE)
     if not token:
-        raise Unauthenticated("no key and no session; send 'Authorization: Bearer hr_…' or sign in")
+        raise UnauthenticatedError("no key and no session; send 'Authorization: Bearer hr_…' or sign in")
     return await auth.principal_of_session(runtime, token)
 
 
@@ -74,6 +74,6 @@ class Authentication:
         if principal.session_token is not None and scope["method"] not in SAFE_METHODS:
             refuse_foreign_origin(headers)
             if not csrf_matches(principal.session_token, headers.get("x-csrf-token", "")):
-                raise CsrfRefused(
+                raise CsrfRefusedError(
                     "the X-CSRF-Token header is missing or not this session's; GET /api/v1/session has it"
                 )

@@ -6,24 +6,24 @@ import zlib
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..errors import BodyTooLarge, MalformedBody, MediaTypeRefused, RequestTimedOut
+from ..errors import BodyTooLargeError, MalformedBodyError, MediaTypeRefusedError, RequestTimedOutError
 
 _GZIP_WINDOW = 31
 
 
 def gunzip(data: bytes, cap_bytes: int) -> bytes:
-    """Decompress every gzip member of ``data``. Raises BodyTooLarge past ``cap_bytes``, MalformedBody if cut or not gzip."""
+    """Gunzip every member. Raises BodyTooLargeError past ``cap_bytes``, MalformedBodyError if cut or not gzip."""
     out = bytearray()
     while data:
         member = zlib.decompressobj(_GZIP_WINDOW)
         try:
             out += member.decompress(data, cap_bytes - len(out) + 1)
         except zlib.error as error:
-            raise MalformedBody(f"Content-Encoding is gzip, but the body is not: {error}") from error
+            raise MalformedBodyError(f"Content-Encoding is gzip, but the body is not: {error}") from error
         if len(out) > cap_bytes:
-            raise BodyTooLarge(f"the body decompresses to more than {cap_bytes} bytes; send smaller batches")
+            raise BodyTooLargeError(f"the body decompresses to more than {cap_bytes} bytes; send smaller batches")
         if not member.eof:
-            raise MalformedBody("the gzipped body is cut short")
+            raise MalformedBodyError("the gzipped body is cut short")
         data = member.unused_data
     return bytes(out)
 
@@ -31,10 +31,10 @@ def gunzip(data: bytes, cap_bytes: int) -> bytes:
 def _refuse_wrong_type(headers: Headers) -> None:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise MediaTypeRefused(f"Content-Type is {media_type[:100]!r}; send application/json")
+        raise MediaTypeRefusedError(f"Content-Type is {media_type[:100]!r}; send application/json")
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
-        raise MediaTypeRefused(f"Content-Encoding is {encoding[:100]!r}; send gzip or none")
+        raise MediaTypeRefusedError(f"Content-Encoding is {encoding[:100]!r}; send gzip or none")
 
 
 class BodyLimits:
@@ -61,12 +61,12 @@ class BodyLimits:
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
         declared = headers.get("content-length", "0")
         if declared.isdecimal() and int(declared) > self.cap_bytes:
-            raise BodyTooLarge(f"the body is {declared[:20]} bytes; at most {self.cap_bytes} are taken")
+            raise BodyTooLargeError(f"the body is {declared[:20]} bytes; at most {self.cap_bytes} are taken")
         try:
             async with asyncio.timeout(self.timeout_s):
                 return await self._collect(receive)
         except TimeoutError as error:
-            raise RequestTimedOut(f"the body did not arrive within {self.timeout_s:g} s") from error
+            raise RequestTimedOutError(f"the body did not arrive within {self.timeout_s:g} s") from error
 
     async def _collect(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -74,11 +74,11 @@ class BodyLimits:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise MalformedBody("the client went away before the body was complete")
+                raise MalformedBodyError("the client went away before the body was complete")
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.cap_bytes:
-                raise BodyTooLarge(f"the body is over {self.cap_bytes} bytes; send smaller batches")
+                raise BodyTooLargeError(f"the body is over {self.cap_bytes} bytes; send smaller batches")
         return bytes(body)
 
 

@@ -76,8 +76,8 @@ class RequestContext:
             log.exception("request %s failed", request_id)
             if status:
                 raise  # the response has begun; only closing the connection tells the client
-            error = HeadraceError(f"the server failed; its log has the details under request {request_id}")
-            await problem_response(error, request_id)(scope, receive, send_with_headers)
+            failure = HeadraceError(f"the server failed; its log has the details under request {request_id}")
+            await problem_response(failure, request_id)(scope, receive, send_with_headers)
         finally:
             _log_line(scope, request_id, status, time.perf_counter() - started)
 

@@ -3,7 +3,7 @@
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import HostRefused
+from ..errors import HostRefusedError
 
 # Probes come by address and learn nothing.
 _ANY_HOST = frozenset({"/healthz", "/readyz"})
@@ -29,7 +29,7 @@ class HostAllowList:
         if scope["type"] == "http" and "*" not in self.known and scope["path"] not in _ANY_HOST:
             host = host_name(Headers(scope=scope).get("host", ""))
             if host not in self.known:
-                raise HostRefused(
+                raise HostRefusedError(
                     f"host {host[:100]!r} is not served here; add it with HEADRACE_SERVER_ALLOWED_HOSTS if it should be"
                 )
         await self.app(scope, receive, send)

@@ -3,12 +3,12 @@
 from uuid import UUID
 
 from ..db import announce
-from ..errors import AttemptSuperseded, Invalid
+from ..errors import AttemptSupersededError, InvalidError
 from ..events.announcements import ActivationRecorded, JobChanged, MixChanged
 from ..jobs import access
 from ..models import Job, MixActivation, MixVersion
 from ..work import Work
-from . import repository, service, versions
+from . import life, repository, service, versions
 from .schemas import Activation, ActivationCreate, ActivationList
 from .weights import PPM
 
@@ -16,14 +16,14 @@ from .weights import PPM
 async def record(work: Work, job: Job, body: ActivationCreate) -> Activation:
     """Record an activation, once by (attempt, revision). ``job`` must be locked.
 
-    Raises NotFound for an unknown attempt, AttemptSuperseded for one that may no longer steer, Invalid.
+    Raises NotFoundError for an unknown attempt, AttemptSupersededError for one that may no longer steer, InvalidError.
     """
     attempt = await access.find_attempt(work, job, body.attempt)
     held = await repository.activation(work.session, attempt.id, body.revision)
     if held is not None:
         return describe(held, attempt.uuid)
     if attempt.state == "superseded":
-        raise AttemptSuperseded(
+        raise AttemptSupersededError(
             f"attempt {attempt.number} was superseded by a newer start of {job.name!r}; its activations are not taken"
         )
     await _refuse_wrong_weights(work, job, body)
@@ -41,6 +41,8 @@ async def record(work: Work, job: Job, body: ActivationCreate) -> Activation:
     # Agreed after all, by a leader that had fetched it before a newer edit: that is what the stream follows.
     version.superseded_at = None
     await work.session.flush()
+    # The ranks may have passed the step, and reported so, before this arrived.
+    await life.note_reports(work.session, attempt, newest_seen=None, newest_in_force=None, now=work.now)
     announce(work.session, MixChanged(job.id, version.version))
     announce(work.session, JobChanged(job.id))
     announce(work.session, ActivationRecorded(job.id, attempt.id, attempt.uuid, body.revision))
@@ -63,13 +65,13 @@ async def _refuse_wrong_weights(work: Work, job: Job, body: ActivationCreate) ->
     names = [source.name for source in await access.sources(work, job)]
     unknown = [name for name in body.weights_ppm if name not in names]
     if unknown:
-        raise Invalid(
+        raise InvalidError(
             f"unknown source {unknown[0][:200]!r}; the job has {names}",
             errors=[{"loc": ["body", "weights_ppm", unknown[0][:200]], "msg": "unknown source"}],
         )
     total = sum(body.weights_ppm.values())
     if total != PPM:
-        raise Invalid(
+        raise InvalidError(
             f"weights_ppm sums to {total}; it must be {PPM}",
             errors=[{"loc": ["body", "weights_ppm"], "msg": f"must sum to {PPM}", "value": total}],
         )
@@ -80,7 +82,7 @@ async def _version_of(work: Work, job: Job, body: ActivationCreate) -> MixVersio
     if origin == "service":
         found = await repository.by_number(work.session, job.id, int(number))
         if found is None:
-            raise Invalid(
+            raise InvalidError(
                 f"revision {body.revision!r} names a mix version that job {job.name!r} doesn't have",
                 errors=[{"loc": ["body", "revision"], "msg": "unknown version", "value": body.revision}],
             )

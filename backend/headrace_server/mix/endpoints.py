@@ -1,12 +1,12 @@
 """/jobs/{j}/mix, its versions, previews and reverts, and /jobs/{j}/activations."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from ..errors import Invalid, PreconditionMissing
+from ..errors import InvalidError, PreconditionMissingError
 from ..fields import MAX_STEP
 from ..jobs import access
 from ..jobs.endpoints import JobId
@@ -29,7 +29,9 @@ router = APIRouter(tags=["mix"])
 IfMatch = Annotated[str | None, Header(description='the ETag that was edited, such as "v3"')]
 Reader = Annotated[Work, reading("read", "operate", "ingest")]
 Operator = Annotated[Work, writing("operate")]
-_STALE = {412: {"model": MixProblem, "description": "somebody else changed the mix first"}}
+_STALE: dict[int | str, dict[str, Any]] = {
+    412: {"model": MixProblem, "description": "somebody else changed the mix first"}
+}
 _ETAG = re.compile(r'^(?:W/)?"v(\d{1,9})"$')
 
 
@@ -40,10 +42,10 @@ def etag(version: int) -> str:
 
 def _matched_version(if_match: str | None) -> int:
     if if_match is None or if_match.strip() in ("", "*"):
-        raise PreconditionMissing('send If-Match with the ETag you edited, such as "v3" (GET …/mix has it)')
+        raise PreconditionMissingError('send If-Match with the ETag you edited, such as "v3" (GET …/mix has it)')
     found = _ETAG.match(if_match.strip())
     if found is None:
-        raise Invalid(
+        raise InvalidError(
             f'If-Match is {if_match[:80]!r}; it must be one ETag such as "v3"',
             errors=[{"loc": ["header", "If-Match"], "msg": 'must look like "v3"', "value": if_match[:80]}],
         )

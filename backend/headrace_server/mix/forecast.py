@@ -33,7 +33,7 @@ class MixWarning:
 
 
 def weight_steps(before_ppm: int, after_ppm: int, ramp_steps: int, num_steps: int) -> float:
-    """The integral of a source's weight over the next ``num_steps`` steps, as a share times steps; the ramp is linear."""
+    """The integral of a source's share over the next ``num_steps`` steps; the ramp is linear."""
     ramped = min(ramp_steps, num_steps)
     full = num_steps - ramped
     if ramp_steps == 0:
@@ -90,6 +90,9 @@ def warnings_for(
             found.append(MixWarning("starved", source.name, message))
         end = epochs[source.name]
         if end is not None and end > MANY_EPOCHS and source.after_ppm > 0:
-            message = f"{source.name} will have been read {end:.1f} times by the end of the run; beyond 4 repeats rarely help."
+            message = (
+                f"{source.name} will have been read {end:.1f} times by the end of the run; "
+                "beyond 4 times repeats rarely help."
+            )
             found.append(MixWarning("many_epochs", source.name, message))
     return found

@@ -76,7 +76,7 @@ async def activation(session: AsyncSession, attempt_id: int, revision: str) -> m
 
 async def activations(
     session: AsyncSession, job_id: int, *, lineage: UUID | None, from_step: int | None
-) -> Sequence[sa.Row[tuple[models.MixActivation, UUID]]]:
+) -> Sequence[sa.Row[models.MixActivation, UUID]]:
     """Activations with their attempt's id, by step and then by when they were recorded."""
     row = models.MixActivation
     query = (

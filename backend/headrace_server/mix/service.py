@@ -1,15 +1,16 @@
 """Reading, editing, reverting and previewing the mix."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..db import announce
-from ..errors import Invalid, MixConflict, NotFound
+from ..errors import InvalidError, MixConflictError, NotFoundError
 from ..events.announcements import JobChanged
 from ..ingest import ranks
 from ..jobs import access
-from ..models import Job, JobSource
+from ..models import Job, JobSource, MixActivation
 from ..models import MixVersion as MixVersionRow
 from ..paging import decode_cursor, encode_cursor
 from ..work import Work
@@ -51,19 +52,19 @@ async def leader_saw(session: AsyncSession, job: Job, version: int, now: float) 
 
 
 def normalised(weights: Mapping[str, float], sources: Sequence[JobSource]) -> dict[str, int]:
-    """Weights in ppm. Raises Invalid naming the source."""
+    """Weights in ppm. Raises InvalidError naming the source."""
     try:
         return weights_to_ppm(weights, [source.name for source in sources])
     except WeightError as error:
         loc: list[str | int] = ["body", "weights", *([error.source] if error.source is not None else [])]
-        raise Invalid(str(error), errors=[{"loc": loc, "msg": str(error), "value": error.value}]) from error
+        raise InvalidError(str(error), errors=[{"loc": loc, "msg": str(error), "value": error.value}]) from error
 
 
 async def _parent(work: Work, job: Job, if_match: int) -> MixVersionRow:
     parent = await newest(work, job)
     if parent.version != if_match:
         shown = (await describe(work, job, [parent]))[0]
-        raise MixConflict(
+        raise MixConflictError(
             f"you edited version {if_match}, but version {parent.version} by {parent.author} is the newest; "
             "look at it and edit that one",
             extra={"current": shown.model_dump(mode="json")},
@@ -72,7 +73,7 @@ async def _parent(work: Work, job: Job, if_match: int) -> MixVersionRow:
 
 
 async def edit(work: Work, job: Job, if_match: int, body: MixEdit) -> MixVersion:
-    """Make a new version from an operator's weights. Raises MixConflict, Invalid."""
+    """Make a new version from an operator's weights. Raises MixConflictError, InvalidError."""
     parent = await _parent(work, job, if_match)
     change = versions.Change(
         weights_ppm=normalised(body.weights, await access.sources(work, job)),
@@ -87,11 +88,11 @@ async def edit(work: Work, job: Job, if_match: int, body: MixEdit) -> MixVersion
 
 
 async def revert(work: Work, job: Job, if_match: int, number: int, body: MixRevert) -> MixVersion:
-    """Make a new version with an older one's weights. Raises MixConflict, NotFound."""
+    """Make a new version with an older one's weights. Raises MixConflictError, NotFoundError."""
     parent = await _parent(work, job, if_match)
     older = await repository.by_number(work.session, job.id, number)
     if older is None:
-        raise NotFound(f"job {job.name!r} has no mix version {number}; the newest is {parent.version}")
+        raise NotFoundError(f"job {job.name!r} has no mix version {number}; the newest is {parent.version}")
     change = versions.Change(
         weights_ppm=life.ordered(older.weights_ppm, await access.sources(work, job)),
         author=work.principal.label,
@@ -111,20 +112,12 @@ async def history(work: Work, job: Job, *, cursor: str | None, limit: int) -> Mi
 
 
 async def preview(work: Work, job: Job, body: MixPreviewRequest) -> MixPreview:
-    """What the weights would mean, changing nothing. Raises Invalid."""
+    """What the weights would mean, changing nothing. Raises InvalidError."""
     sources = await access.sources(work, job)
     wanted = normalised(body.weights, sources)
     held = life.ordered((await newest(work, job)).weights_ppm, sources)
     outlooks, steps_left = await outlook(work, job, sources, wanted)
-    epochs = {
-        source.name: forecast.epochs_at_end(
-            source,
-            steps_left=steps_left,
-            global_batch_size=job.global_batch_size,
-            ramp_steps=body.ramp_steps,
-        )
-        for source in outlooks
-    }
+    epochs = _epochs(job, outlooks, steps_left, body.ramp_steps)
     found = forecast.warnings_for(outlooks, epochs, job.global_batch_size)
     return MixPreview(
         weights_ppm=wanted,
@@ -132,6 +125,25 @@ async def preview(work: Work, job: Job, body: MixPreviewRequest) -> MixPreview:
         epochs_at_end=epochs,
         warnings=[MixPreviewWarning(code=w.code, source=w.source, message=w.message) for w in found],
     )
+
+
+async def epochs_by_end(work: Work, job: Job) -> dict[str, float | None]:
+    """Epochs of each source by the end of the run, at the newest weights."""
+    sources = await access.sources(work, job)
+    version = await newest(work, job)
+    outlooks, steps_left = await outlook(work, job, sources, life.ordered(version.weights_ppm, sources))
+    return _epochs(job, outlooks, steps_left, version.ramp_steps if life.is_open(version) else 0)
+
+
+def _epochs(
+    job: Job, outlooks: Sequence[forecast.SourceOutlook], steps_left: int | None, ramp_steps: int
+) -> dict[str, float | None]:
+    return {
+        source.name: forecast.epochs_at_end(
+            source, steps_left=steps_left, global_batch_size=job.global_batch_size, ramp_steps=ramp_steps
+        )
+        for source in outlooks
+    }
 
 
 async def outlook(
@@ -159,3 +171,9 @@ async def outlook(
         return outlooks, None
     done = 0 if standing is None else standing.step + 1
     return outlooks, max(0, job.total_steps - done)
+
+
+async def activation_rows(work: Work, job: Job) -> Sequence[tuple[MixActivation, UUID]]:
+    """Every activation of the job with its attempt's id, by step."""
+    rows = await repository.activations(work.session, job.id, lineage=None, from_step=None)
+    return [(row, attempt) for row, attempt in rows]

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..audit import service as audit
 from ..db import announce
-from ..errors import Conflict
+from ..errors import ConflictError
 from ..events.announcements import JobChanged, MixChanged
 from ..models import Job, MixVersion
 from ..work import Work
@@ -32,7 +32,7 @@ class Change:
 async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, action: str) -> MixVersion:
     """Make the version after ``parent``; older edits that no leader has agreed are superseded.
 
-    Raises Conflict when another writer made it first.
+    Raises ConflictError when another writer made it first.
     """
     version = await _insert(work.session, job, parent, change, work.now)
     for number in await repository.supersede_unagreed(work.session, job.id, version.version, work.now):
@@ -81,7 +81,7 @@ async def _insert(session: AsyncSession, job: Job, parent: MixVersion | None, ch
     try:
         await session.flush()
     except IntegrityError as error:
-        raise Conflict(
+        raise ConflictError(
             f"version {number} of the mix was made by somebody else just now; read it and try again"
         ) from error
     return version

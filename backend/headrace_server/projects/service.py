@@ -1,6 +1,6 @@
 """Finding projects; a project the caller may not see does not exist for it."""
 
-from ..errors import NotFound
+from ..errors import NotFoundError
 from ..models import Project as ProjectRow
 from ..work import Work
 from . import repository
@@ -10,14 +10,14 @@ DEFAULT = "default"
 
 
 async def find(work: Work, name: str) -> ProjectRow:
-    """The project of this name. Raises NotFound."""
+    """The project of this name. Raises NotFoundError."""
     project = await repository.by_name(work.session, name)
     if project is None or not work.principal.sees(project.id):
-        raise NotFound(f"no project {name[:200]!r}")
+        raise NotFoundError(f"no project {name[:200]!r}")
     return project
 
 
 async def visible(work: Work) -> ProjectList:
     """The projects the caller may see."""
     rows = await repository.visible(work.session, work.principal.project_id)
-    return ProjectList(items=[Project(name=row.name, created_at=row.created_at) for row in rows])
+    return ProjectList(items=[Project.model_validate({"name": row.name, "created_at": row.created_at}) for row in rows])

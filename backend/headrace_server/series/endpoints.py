@@ -1,15 +1,17 @@
-"""/jobs/{j}/series."""
+"""/jobs/{j}/series and /jobs/{j}/figures/{name}."""
 
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from ..fields import MAX_RANKS
+from ..figures.palette import ThemeName
+from ..figures.schemas import Figure, FigureName
 from ..jobs import access
 from ..jobs.endpoints import JobId
 from ..work import Work, reading
-from . import service
+from . import figures, service
 from .schemas import Axis, Metric, Series
 
 router = APIRouter(tags=["series"])
@@ -30,3 +32,20 @@ async def get_series(
     """A metric over steps or time, in at most `max_points` buckets that keep their extremes."""
     query = service.Query(axis=x, low=low, high=high, max_points=max_points, attempt=attempt, rank=rank)
     return await service.series(work, await access.find_job(work, job), metric, query)
+
+
+@router.get("/jobs/{job}/figures/{name}")
+async def get_figure(
+    job: JobId,
+    name: Annotated[FigureName, Path()],
+    work: Annotated[Work, reading("read")],
+    x: Annotated[Axis, Query(description="steps, or time")] = "step",
+    theme: Annotated[ThemeName, Query()] = "light",
+    low: Annotated[float | None, Query(alias="from", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
+    high: Annotated[float | None, Query(alias="to", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
+    max_points: Annotated[int, Query(ge=1, le=2000)] = 300,
+    attempt: Annotated[UUID | None, Query(description="one attempt's whole line")] = None,
+) -> Figure:
+    """A chart as Plotly draws it, with its description and the same numbers as a table."""
+    query = service.Query(axis=x, low=low, high=high, max_points=max_points, attempt=attempt)
+    return await figures.build(work, await access.find_job(work, job), name, query, theme)

@@ -119,15 +119,19 @@ async def rank_buckets(
         .group_by(ranked.bucket)
         .order_by(ranked.bucket)
     )
-    return (await session.execute(query)).all()
+    rows: Sequence[sa.Row[Any]] = (await session.execute(query)).all()
+    return rows
 
 
 def _delivered(segments: Sequence[Segment], window_steps: int) -> sa.Subquery:
     """Sequences delivered of each source in the ``window_steps`` before each reported step."""
-    by_source = {"partition_by": (Progress.attempt_id, Progress.source_id), "order_by": Progress.step}
-    before = sa.func.last_value(Progress.ordinal).over(**by_source, range_=(None, -window_steps))
+    source = (Progress.attempt_id, Progress.source_id)
+    before = sa.func.last_value(Progress.ordinal).over(
+        partition_by=source, order_by=Progress.step, range_=(None, -window_steps)
+    )
     fresh = Progress.attempt_id.in_([segment.attempt_id for segment in segments if segment.fresh])
-    start = sa.case((fresh, 0), else_=sa.func.first_value(Progress.ordinal).over(**by_source))
+    first = sa.func.first_value(Progress.ordinal).over(partition_by=source, order_by=Progress.step)
+    start = sa.case((fresh, 0), else_=first)
     return (
         sa.select(
             Progress.attempt_id,
@@ -144,10 +148,11 @@ def _delivered(segments: Sequence[Segment], window_steps: int) -> sa.Subquery:
 
 def _source_values(metric: SourceMetric, segments: Sequence[Segment], window_steps: int) -> sa.Subquery:
     """Rows (attempt, source, step, time, num, den, target): the value is num / den, and means weigh by den."""
+    num: Any
+    den: Any
     if metric == "share":
         rows = _delivered(segments, window_steps).c
-        total = sa.func.sum(rows.delivered).over(partition_by=(rows.attempt_id, rows.step))
-        num, den = rows.delivered, total
+        num, den = rows.delivered, sa.func.sum(rows.delivered).over(partition_by=(rows.attempt_id, rows.step))
     else:
         rows = Progress.__table__.c
         num, den = (rows.loss_sum, rows.loss_count) if metric == "loss" else (rows.ordinal, sa.literal(1))

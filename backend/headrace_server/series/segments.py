@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Segment:
-    """Steps ``first`` to ``end`` (exclusive; None is open) of an attempt; ``fresh`` means that it started from nothing."""
+    """Steps ``first`` to ``end`` (exclusive; None is open) of an attempt; ``fresh``: it did not resume."""
 
     attempt_id: int
     first: int

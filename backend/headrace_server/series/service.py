@@ -5,7 +5,9 @@ from math import ceil
 from typing import Any, get_args
 from uuid import UUID
 
-from ..errors import Invalid
+from typing_extensions import TypeIs
+
+from ..errors import InvalidError
 from ..ingest import ranks
 from ..jobs import access
 from ..models import Job
@@ -40,6 +42,10 @@ async def _segments(work: Work, job: Job, attempt: UUID | None) -> list[Segment]
     return stitch([Start(row.id, row.resumed_from_step) for row in rows])
 
 
+def _is_of_sources(metric: Metric) -> TypeIs[SourceMetric]:
+    return metric in get_args(SourceMetric)
+
+
 def _point(row: Any, scale: float = 1.0) -> SeriesPoint:
     return SeriesPoint(
         x=row.x,
@@ -52,11 +58,11 @@ def _point(row: Any, scale: float = 1.0) -> SeriesPoint:
 
 
 async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
-    """A metric of the job. Raises NotFound for an unknown attempt, Invalid for a rank with a metric of sources."""
+    """A metric of the job. Raises NotFoundError for an unknown attempt, InvalidError for a rank with a source's."""
     segments = await _segments(work, job, query.attempt)
-    if metric in get_args(SourceMetric):
+    if _is_of_sources(metric):
         if query.rank is not None:
-            raise Invalid(f"{metric} is per source over all ranks; leave out rank={query.rank}")
+            raise InvalidError(f"{metric} is per source over all ranks; leave out rank={query.rank}")
         sources = await _source_series(work, job, metric, segments, query)
         return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=[], sources=sources)
     points = await _rank_series(work, job, metric, segments, query)

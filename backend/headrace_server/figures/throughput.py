@@ -1,0 +1,47 @@
+"""Tokens per second over all ranks, with the range inside each bucket."""
+
+from collections.abc import Sequence
+
+from ..series.schemas import SeriesPoint
+from .canvas import Style, finish, line, rounded, y_axis
+from .palette import SOURCE_COLORS, translucent
+from .schemas import Figure, TableColumn
+
+TITLE = "Throughput"
+_COLOR = SOURCE_COLORS[0]
+
+
+def build(points: Sequence[SeriesPoint], style: Style) -> Figure:
+    """``points`` are the series tokens_per_s."""
+    xs = [point.x for point in points]
+    edge = {"line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    traces = [
+        line(style, xs, [point.min for point in points], name="least", **edge),
+        line(
+            style,
+            xs,
+            [point.max for point in points],
+            name="most",
+            fill="tonexty",
+            fillcolor=translucent(_COLOR, 0.2),
+            **edge,
+        ),
+        line(
+            style,
+            xs,
+            [point.mean for point in points],
+            name="all ranks",
+            line={"color": _COLOR, "width": 2},
+            customdata=[[rounded(point.min), rounded(point.max)] for point in points],
+            hovertemplate="%{y:.4s} tokens/s (%{customdata[0]:.4s} to %{customdata[1]:.4s})",
+        ),
+    ]
+    about = "Trained tokens per second, summed over ranks; the band is the range inside each point."
+    last = f" Last: {points[-1].last:,.0f} tokens/s." if points else " Nothing reported yet."
+    columns = [
+        TableColumn(key=key, label=label, unit="tokens/s")
+        for key, label in (("mean", "mean"), ("min", "least"), ("max", "most"))
+    ]
+    rows = [[style.x(p.x), rounded(p.mean), rounded(p.min), rounded(p.max)] for p in points]
+    axes = {"yaxis": y_axis(style, "tokens/s", tickformat="~s", rangemode="tozero")}
+    return finish(style, "throughput", TITLE, about + last, traces if points else [], axes, columns, rows)
