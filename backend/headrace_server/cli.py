@@ -153,7 +153,7 @@ def _migrate(args: argparse.Namespace) -> None:
 
 
 def _openapi(args: argparse.Namespace) -> None:
-    text = openapi.as_text(build_app(Settings(database_url="sqlite:///:memory:")))
+    text = openapi.as_text(build_app(Settings(database_url="sqlite:////nowhere/never-opened.db")))
     if args.output is None:
         sys.stdout.write(text)
     else:

@@ -45,16 +45,21 @@ def _on_sqlite_begin(connection: sa.Connection) -> None:
 
 
 def build_engine(settings: Settings) -> AsyncEngine:
-    """An engine for ``settings.url``; on SQLite the file's folder is made, private to its owner."""
+    """An engine for ``settings.url``; opens nothing yet."""
     if not settings.is_sqlite:
         return create_async_engine(settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True)
-    database = sa.make_url(settings.url).database
-    if database:
-        Path(database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_async_engine(settings.url, pool_size=8, max_overflow=24)
     sa.event.listen(engine.sync_engine, "connect", _on_sqlite_connect)
     sa.event.listen(engine.sync_engine, "begin", _on_sqlite_begin)
     return engine
+
+
+def make_store(settings: Settings) -> None:
+    """On SQLite make the file's folder and the file, readable by their owner only."""
+    if settings.is_sqlite:
+        path = Path(sa.make_url(settings.url).database or "")
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
 
 
 class Database:

@@ -9,7 +9,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from .db import Database, build_engine
+from .db import Database, build_engine, make_store
 from .errors import StartRefusedError
 from .settings import Settings
 
@@ -76,6 +76,7 @@ async def migrate(settings: Settings) -> tuple[str | None, str]:
 
     Safe to run twice, and by two at once. Raises StartRefusedError when the database is newer than this server.
     """
+    make_store(settings)
     engine = build_engine(settings)
     try:
         async with engine.connect() as connection:

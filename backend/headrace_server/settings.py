@@ -93,6 +93,8 @@ class Settings(BaseSettings):
                 f"HEADRACE_SERVER_DATABASE_URL starts with {scheme if separator else '(no scheme)'!r}; "
                 "it must be postgresql://user@host/name or sqlite:////absolute/path.db"
             )
+        if scheme.startswith("sqlite") and rest.strip("/") in ("", ":memory:"):
+            raise StartRefusedError("an SQLite database in memory would lose every report; give it a file")
         return f"{drivers[scheme]}://{rest}"
 
     @property
