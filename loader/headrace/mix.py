@@ -16,9 +16,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from headrace.config import check_names, check_weight
 from headrace.errors import ConfigError
 from headrace.kernels import compiled
+from headrace.weights import check_names, check_weight
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,0 +1,80 @@
+# Two commands do everything: `make demo` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STATIC := backend/headrace_server/static
+ARGS ?=
+
+.PHONY: help setup demo test check lint types imports unit ui-check e2e bench format openapi clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.installed frontend/node_modules/.installed $(STATIC)/index.html ## Install everything and build the dashboard
+
+demo: setup ## Train a small GPT on two CPU ranks with the dashboard live; ARGS="--steps 80 --exit --no-browser"
+	@$(BIN)/headrace demo $(ARGS)
+
+test: setup check unit e2e ## Everything a contributor needs to believe a change
+
+check: lint types imports ui-check ## Lint, format, types, import rules, generated files
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/mypy loader/headrace backend/headrace_server
+
+imports: $(VENV)/.installed
+	$(BIN)/lint-imports
+
+ui-check: $(VENV)/.installed frontend/node_modules/.installed
+	$(BIN)/headrace-server openapi | cmp - frontend/src/api/openapi.json \
+	  || { echo "frontend/src/api/openapi.json is stale: run make openapi"; exit 1; }
+	cd frontend && npm run --silent lint && npm run --silent format:check && npm run --silent typecheck \
+	  && npm run --silent api:check && PYTHON=../$(BIN)/python npm run --silent plotly:check && npm run --silent test
+
+unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, database
+	$(BIN)/pytest tests --ignore=tests/e2e $(ARGS)
+
+e2e: setup tests/e2e/node_modules/.installed ## Browser tests in real Chromium
+	$(BIN)/pytest tests/e2e $(ARGS)
+
+bench: $(VENV)/.installed ## The loader next to a plain read of the same bytes, on the demo's corpus
+	$(BIN)/python benchmarks/throughput.py $(ARGS)
+
+format: $(VENV)/.installed frontend/node_modules/.installed ## Put every file into the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	cd frontend && npm run --silent format
+
+openapi: $(VENV)/.installed frontend/node_modules/.installed ## Write the API's description and the client's types anew
+	$(BIN)/headrace-server openapi > frontend/src/api/openapi.json
+	cd frontend && npm run --silent api:generate
+
+clean: ## Remove what make made
+	rm -rf $(VENV) frontend/node_modules tests/e2e/node_modules $(STATIC)
+
+$(VENV)/.installed: requirements-dev.txt loader/pyproject.toml backend/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Headrace needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Set PYTHON=…"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+frontend/node_modules/.installed: frontend/package-lock.json
+	@command -v node >/dev/null || { echo "Headrace needs Node.js 20 or newer to build the dashboard"; exit 1; }
+	cd frontend && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+tests/e2e/node_modules/.installed: tests/e2e/package-lock.json
+	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(STATIC)/index.html: frontend/node_modules/.installed $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
+	cd frontend && npm run --silent build
