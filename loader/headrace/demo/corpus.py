@@ -13,13 +13,11 @@ repairs.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +26,7 @@ import numpy as np
 
 from headrace.demo import tokenizer as bpe
 from headrace.demo.gather import SOURCES, Document, Machine, documents, fingerprint, inputs
+from headrace.demo.locks import locked
 from headrace.errors import ConfigError, SourceError
 from headrace.formats.writer import ShardWriter
 
@@ -103,7 +102,7 @@ def prepare(root: Path, machine: Machine, say: Say = lambda line: None) -> Corpu
     raws = inputs(machine)
     key = hashlib.sha256(f"{FORMAT} {bpe.recipe()} {fingerprint(raws)}".encode()).hexdigest()[:16]
     folder = root / f"corpus-{key}"
-    with _locked(root / "lock", say):
+    with locked(root / "lock", lambda: say("corpus: waiting for another process that is building it")):
         corpus = load(folder)
         if corpus is None:
             say(f"corpus: building {folder}")
@@ -206,18 +205,6 @@ def _encoded(tokenizer: bpe.Tokenizer, found: Sequence[Document]) -> Iterator[np
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def _locked(path: Path, say: Say) -> Iterator[None]:
-    """Hold `path`'s lock; it is let go when the process ends, however it ends."""
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("corpus: waiting for another process that is building it")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _remove_old(root: Path) -> None:

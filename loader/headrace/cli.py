@@ -1,0 +1,61 @@
+"""`headrace`: the commands of the loader library. Exit status 0: done, 1: it could not be done, 2: wrong usage."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Final
+
+from headrace.arguments import CommandParser, unknown
+from headrace.errors import HeadraceError
+
+COMMANDS: Final = {
+    "bench": ("headrace.bench", "measure the loader on your own shards, next to a plain read of the same bytes"),
+    "demo": ("headrace.demo.run", "train a tiny GPT on this machine's own text, with the dashboard beside it"),
+}
+"""The module of each command, imported when it is called, and what it does.
+
+A module offers `add_arguments(parser)`, which describes the options, and `run(args) -> int`, which returns the exit status.
+"""
+
+_EXAMPLES = """examples:
+  headrace demo                                 the dashboard and a small training run, till Ctrl-C
+  headrace demo --steps 80 --exit --no-browser  the same, ending by itself with a line of JSON
+  headrace bench /data/web --eos-id 0           tokens a second on your own data
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    name = words[0] if words and not words[0].startswith("-") else None
+    if name not in COMMANDS:
+        return _without_command(words, name)
+    module = importlib.import_module(COMMANDS[name][0])
+    parser = CommandParser(f"headrace {name}")
+    module.add_arguments(parser)
+    args = parser.parse_args(words[1:])
+    try:
+        return int(module.run(args))
+    except HeadraceError as error:
+        print(f"headrace {name}: {error}", file=sys.stderr)
+        return 1
+
+
+def _without_command(words: list[str], name: str | None) -> int:
+    parser = CommandParser("headrace")
+    commands = "\n".join(f"  {name:<8}{about}" for name, (_, about) in COMMANDS.items())
+    parser.usage = "headrace COMMAND [option ...]"
+    parser.description = f"The data loader that large language-model training runs on.\n\ncommands:\n{commands}"
+    parser.epilog = f"{_EXAMPLES}\n`headrace COMMAND --help` explains a command."
+    parser.add_argument("--version", action="version", version=f"headrace {version('headrace')}")
+    if name is not None:
+        parser.error(unknown("command", name, COMMANDS))
+    parser.parse_args(words)
+    parser.error(f"no command given; the commands are {', '.join(COMMANDS)}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,137 @@
+"""The control plane as an operator's script sees it: started as a process, then REST with a key."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx
+
+from headrace.demo.children import Child, Children
+from headrace.errors import ConfigError, HeadraceError
+
+START_S: Final = 60.0
+"a server that is not ready after so many seconds has failed"
+
+
+class ControlError(HeadraceError, RuntimeError):
+    """The control plane answered what the demo did not expect."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A running control plane, and what opens it."""
+
+    url: str
+    username: str
+    password: str = field(repr=False)
+    training_key: str = field(repr=False)
+    "scopes ingest and read"
+    operator_key: str = field(repr=False)
+    "scopes read and operate"
+    server: Child
+
+
+def start(children: Children, folder: Path, port: int) -> Plane:
+    """Start `headrace-server` on loopback with its SQLite database in `folder`, and make two keys.
+
+    The login of the first start is kept in `folder / "login.json"`, readable by its owner only.
+
+    Raises:
+        ConfigError: `headrace-server` is not installed.
+        ChildError: it did not start; with its last lines.
+    """
+    program = _program()
+    training = _key(program, folder, "demo: training", "ingest,read")
+    operator = _key(program, folder, "demo: operator", "read,operate")
+    ready = folder / "ready.json"
+    ready.unlink(missing_ok=True)
+    command = [program, "serve", "--data-dir", str(folder), "--port", str(port), "--ready-file", str(ready)]
+    server = children.start("headrace-server", command, environment=os.environ)
+    deadline = time.monotonic() + START_S
+    while not ready.exists():
+        server.check_running()
+        if time.monotonic() > deadline:
+            raise ControlError(f"headrace-server was not ready within {START_S:.0f} s; its log is {server.log}")
+        time.sleep(0.05)
+    said = json.loads(ready.read_text())
+    login = folder / "login.json"
+    if "password" in said:
+        ready.replace(login)
+    kept = json.loads(login.read_text())
+    return Plane(said["url"], kept["username"], kept["password"], training, operator, server)
+
+
+class Operator:
+    """REST calls on one job with an operator's key."""
+
+    def __init__(self, plane: Plane) -> None:
+        headers = {"Authorization": f"Bearer {plane.operator_key}"}
+        self._http = httpx.Client(base_url=f"{plane.url}/api/v1", headers=headers, timeout=10.0, trust_env=False)
+
+    def __enter__(self) -> Self:
+        """Closes its connection at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def find_job(self, name: str) -> str | None:
+        """The id of the job called `name`, once the loader has registered it."""
+        items = self._get("/projects/default/jobs", q=name).json()["items"]
+        return next((str(item["id"]) for item in items if item["name"] == name), None)
+
+    def mix(self, job: str) -> tuple[dict[str, Any], str]:
+        """The newest mix version and its ETag."""
+        answer = self._get(f"/jobs/{job}/mix")
+        return answer.json(), answer.headers["ETag"]
+
+    def edit(self, job: str, weights: Mapping[str, float], *, reason: str, etag: str) -> dict[str, Any]:
+        """Put new weights in place of those that `etag` names; the new version."""
+        body = {"weights": dict(weights), "reason": reason}
+        return _checked(self._http.put(f"/jobs/{job}/mix", json=body, headers={"If-Match": etag})).json()  # type: ignore[no-any-return]
+
+    def activations(self, job: str) -> list[dict[str, Any]]:
+        """Every agreed change of the mix, by step."""
+        return list(self._get(f"/jobs/{job}/activations").json()["items"])
+
+    def _get(self, path: str, **params: str) -> httpx.Response:
+        return _checked(self._http.get(path, params=params))
+
+
+def _checked(answer: httpx.Response) -> httpx.Response:
+    if not answer.is_success:
+        request = answer.request
+        raise ControlError(
+            f"{request.method} {request.url.path} was answered {answer.status_code}: {answer.text[:500]}"
+        )
+    return answer
+
+
+def _program() -> str:
+    found = shutil.which("headrace-server", path=sysconfig.get_path("scripts")) or shutil.which("headrace-server")
+    if found is None:
+        raise ConfigError(
+            "the demo starts the control plane, but there is no program 'headrace-server' here; "
+            "run: pip install headrace-server"
+        )
+    return found
+
+
+def _key(program: str, folder: Path, name: str, scopes: str) -> str:
+    command = [program, "key", "create", "--data-dir", str(folder), "--name", name, "--scopes", scopes]
+    made = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if made.returncode != 0:
+        raise ControlError(f"`{' '.join(command)}` ended with status {made.returncode}: {made.stderr.strip()}")
+    return made.stdout.strip()
