@@ -16,17 +16,27 @@ from headrace.errors import ShardError, SourceError
 class CorruptError(Exception):
     """Bytes that are not what the format, or the shard's counts, say."""
 
+    remedy = "replace the file with a whole copy or write it again"
 
-class ColumnError(Exception):
-    """A column that is missing, or whose type holds no tokens."""
+
+class ChangedError(CorruptError):
+    """A file that is no longer the one that was opened."""
+
+    remedy = "shards must not change during a run: start again once they are whole"
 
 
 class BadRowError(CorruptError):
     """A row that can't be a document; `row` counts from the first row that was asked for."""
 
+    remedy = "drop or repair the row and write the shard again"
+
     def __init__(self, row: int, message: str) -> None:
         super().__init__(message)
         self.row = row
+
+
+class ColumnError(Exception):
+    """A column that is missing, or whose type holds no tokens."""
 
 
 @contextmanager
@@ -37,12 +47,10 @@ def naming(path: Path, block: int | None = None, row: int = 0) -> Iterator[None]
         yield
     except ColumnError as error:
         raise SourceError(f"{path} {error}") from error
-    except BadRowError as error:
-        raise ShardError(
-            f"row {row + error.row} of {path} {error}; drop or repair the row and write the shard again"
-        ) from error
     except CorruptError as error:
-        raise ShardError(f"{place}{path} {error}; replace the file with a whole copy or write it again") from error
+        if isinstance(error, BadRowError):
+            place = f"row {row + error.row} of "
+        raise ShardError(f"{place}{path} {error}; {error.remedy}") from error
     except OSError as error:
         raise ShardError(f"{place}{path} can't be read: {error.strerror or error}") from error
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headrace.formats.faults import CorruptError
+from headrace.formats.faults import ChangedError
 from headrace.formats.shard import BlockTable, Int64Array
 from headrace.formats.whole import whole_file
 
@@ -51,10 +51,10 @@ class ShardVersion:
         return cls(path.absolute(), status.st_size, status.st_mtime_ns)
 
     def check_size(self) -> None:
-        """Raises CorruptError when the file no longer has this size, OSError when it is gone."""
+        """Raises ChangedError when the file no longer has this size, OSError when it is gone."""
         size_bytes = self.path.stat().st_size
         if size_bytes != self.size_bytes:
-            raise CorruptError(f"changed from {self.size_bytes} to {size_bytes} bytes since it was opened")
+            raise ChangedError(f"changed from {self.size_bytes} to {size_bytes} bytes since it was opened")
 
     def key(self, column: str) -> str:
         """What an index of `column` in this version is stored under."""

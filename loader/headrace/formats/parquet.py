@@ -128,7 +128,7 @@ def open_parquet(column: str, version: ShardVersion) -> ParquetShard:
 def _decoding() -> Iterator[None]:
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError, LookupError, ArithmeticError, MemoryError) as error:
         raise CorruptError(f"can't be decoded ({error})") from error
 
 
@@ -137,19 +137,23 @@ def _find_leaf(metadata: pq.FileMetaData, column: str) -> _Leaf:
         schema = metadata.schema.to_arrow_schema()
     if schema.names.count(column) != 1:
         raise ColumnError(missing_column(column, schema.names))
-    kind = schema.field(column).type
-    element = (
-        kind.value_type
-        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-        else kind
-    )
-    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
-    leaves = [index for index, path in enumerate(paths) if path == column or path.startswith(f"{column}.")]
-    is_token = pa.types.is_integer(element) and element is not kind
-    if len(leaves) != 1 or not (is_token or pa.types.is_null(element)):
+    place = schema.names.index(column)
+    kind = schema.field(place).type
+    is_list = isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
+    element = kind.value_type if is_list else kind
+    is_token = is_list and pa.types.is_integer(element)
+    if not is_token and not pa.types.is_null(element):
         raise ColumnError(wrong_type(column, str(kind)))
+    leaf = sum(_num_leaves(schema.field(before).type) for before in range(place))
     dtype = np.dtype(element.to_pandas_dtype()) if is_token else np.dtype(np.uint8)
-    return _Leaf(leaves[0], paths[leaves[0]], dtype, is_token)
+    return _Leaf(leaf, metadata.schema.column(leaf).path, dtype, is_token)
+
+
+def _num_leaves(kind: pa.DataType) -> int:
+    """How many Parquet columns hold an Arrow column of this type."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _num_leaves(kind.storage_type)
+    return sum(_num_leaves(kind.field(child).type) for child in range(kind.num_fields)) or 1
 
 
 def _rows_of_groups(metadata: pq.FileMetaData) -> Int64Array:

@@ -74,11 +74,11 @@ def is_stream(head: bytes) -> bool:
     return 0 < (read(head, 4, UINT32) if first == _CONTINUATION else first) < 1 << 26
 
 
-def walk(memory: Memory, start: int) -> Contents:
+def walk(memory: Memory, start: int = 0) -> Contents:
     """The contents of the stream that begins at byte `start`, with or without an end marker.
 
     A stream that ends inside a message is reported as cut, with the record batches before the cut. Raises
-    CorruptError when it has no schema, or when bytes follow its end marker.
+    CorruptError when it has no schema, or when bytes follow the end marker of a stream that is the whole file.
     """
     schema: Schema | None = None
     offsets: list[int] = []
@@ -93,7 +93,8 @@ def walk(memory: Memory, start: int) -> Contents:
             cut = f"is cut inside the message at byte {position}: it ends at byte {memory.size}"
             break
         if length == 0:
-            _check_nothing_follows(memory, metadata)
+            if start == 0:
+                _check_nothing_follows(memory, metadata)
             break
         message = Table.root(data, metadata)
         end = body + message.number(3, INT64)

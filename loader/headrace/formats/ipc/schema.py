@@ -21,10 +21,11 @@ _MAX_DEPTH = 64
 # Type number in Schema.fbs: name and buffers (`_extent` adds those of unions).
 _TYPES = {
     1: ("null", 0), 2: ("int", 2), 3: ("float", 2), 4: ("binary", 3), 5: ("string", 3), 6: ("bool", 2),
-    7: ("decimal", 2), 8: ("date", 2), 9: ("time", 2), 10: ("timestamp", 2), 11: ("interval", 2), 12: ("list", 2), 13: ("struct", 1),
-    14: ("union", 1), 15: ("fixed_size_binary", 2), 16: ("fixed_size_list", 1), 17: ("map", 2), 18: ("duration", 2),
-    19: ("large_binary", 3), 20: ("large_string", 3), 21: ("large_list", 2), 22: ("run_end_encoded", 0),
-    23: ("binary_view", 2), 24: ("string_view", 2), 25: ("list_view", 3), 26: ("large_list_view", 3),
+    7: ("decimal", 2), 8: ("date", 2), 9: ("time", 2), 10: ("timestamp", 2), 11: ("interval", 2), 12: ("list", 2),
+    13: ("struct", 1), 14: ("union", 1), 15: ("fixed_size_binary", 2), 16: ("fixed_size_list", 1), 17: ("map", 2),
+    18: ("duration", 2), 19: ("large_binary", 3), 20: ("large_string", 3), 21: ("large_list", 2),
+    22: ("run_end_encoded", 0), 23: ("binary_view", 2), 24: ("string_view", 2), 25: ("list_view", 3),
+    26: ("large_list_view", 3),
 }  # fmt: skip
 
 
