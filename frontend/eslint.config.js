@@ -8,16 +8,16 @@ import tseslint from "typescript-eslint";
 const features = ["login", "jobs", "job", "ranks", "mix", "history"];
 const shared = ["api", "charts", "components", "lib"];
 
-/** shared → features → app, and no feature knows another. */
-const zones = [
+/** shared → features → app, and no feature knows another; only tests may use src/testing. */
+const zonesFor = (testing) => [
   ...shared.map((folder) => ({
     target: `./src/${folder}`,
-    from: ["./src/features", "./src/app", "./src/testing"],
+    from: ["./src/features", "./src/app", ...testing],
     message: `src/${folder} is shared: it may not import features, app or testing.`,
   })),
   {
     target: "./src/features",
-    from: ["./src/app", "./src/testing"],
+    from: ["./src/app", ...testing],
     message: "A feature may import shared folders only; the app puts features together.",
   },
   ...features.map((feature) => ({
@@ -36,6 +36,10 @@ const zones = [
     from: ["./src/charts", "./src/components"],
     message: "src/api knows nothing of what is drawn.",
   },
+];
+const restricted = (testing) => [
+  "error",
+  { basePath: import.meta.dirname, zones: zonesFor(testing) },
 ];
 
 export default tseslint.config(
@@ -64,7 +68,7 @@ export default tseslint.config(
       "@typescript-eslint/consistent-type-imports": "error",
       // A rejected navigation or refetch is shown by the query or the router, not by its caller.
       "@typescript-eslint/only-throw-error": "off",
-      "import-x/no-restricted-paths": ["error", { basePath: import.meta.dirname, zones }],
+      "import-x/no-restricted-paths": restricted(["./src/testing"]),
       "import-x/no-default-export": "error",
       "import-x/no-cycle": "error",
       "import-x/order": [
@@ -93,7 +97,11 @@ export default tseslint.config(
         },
       ],
     },
-    settings: { "import-x/resolver": { typescript: true, node: true } },
+    settings: { "import-x/resolver": { typescript: true } },
+  },
+  {
+    files: ["src/**/*.test.{ts,tsx}"],
+    rules: { "import-x/no-restricted-paths": restricted([]) },
   },
   { files: ["vite.config.ts"], rules: { "import-x/no-default-export": "off" } },
 );

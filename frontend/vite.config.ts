@@ -28,6 +28,8 @@ export default defineConfig({
     setupFiles: ["./src/testing/setup.ts"],
     css: false,
     restoreMocks: true,
+    // Typing into forms is slow on a busy machine of two cores.
+    testTimeout: 30_000,
     environmentOptions: { jsdom: { url: "http://headrace.test/" } },
   },
 });

@@ -1,21 +1,7 @@
-import type { MixVersion } from "./types";
+import type { MixVersion, Problem } from "./types";
 
-interface ProblemError {
-  loc: (string | number)[];
-  msg: string;
-}
-
-/** The members of an RFC 9457 problem as this server sends them. */
-export interface ProblemBody {
-  title?: string;
-  status?: number;
-  detail?: string;
-  code?: string;
-  errors?: ProblemError[];
-  request_id?: string;
-  /** On 412 only: the version that is newest now. */
-  current?: MixVersion;
-}
+/** The members of a problem, none of them sure: a proxy may have answered. On 412 `current` is the newest version. */
+export type ProblemBody = Partial<Problem> & { current?: MixVersion };
 
 /** A request the server answered with an error; `message` is fit to be shown. */
 export class ApiProblem extends Error {

@@ -4,6 +4,182 @@
  */
 
 export interface paths {
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Healthz
+         * @description The process is up.
+         */
+        get: operations["healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Readyz
+         * @description The database answers and is at this server's revision.
+         */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description Prometheus text; labels are project, job and source, never rank.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Session
+         * @description Who is signed in, and the CSRF token for writes.
+         */
+        get: operations["get_session"];
+        put?: never;
+        /**
+         * Sign In
+         * @description Sign in; sets the session cookie. Repeated failures are slowed down (429).
+         */
+        post: operations["sign_in"];
+        /**
+         * Sign Out
+         * @description End the session.
+         */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Keys
+         * @description The project's keys, without the keys themselves.
+         */
+        get: operations["list_keys"];
+        put?: never;
+        /**
+         * Create Key
+         * @description Make a key; it is shown in this reply and never again.
+         */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Key
+         * @description Revoke a key; it stops working at once.
+         */
+        delete: operations["revoke_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Projects
+         * @description The projects the caller may see.
+         */
+        get: operations["list_projects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Jobs
+         * @description Jobs of a project, newest first.
+         */
+        get: operations["list_jobs"];
+        put?: never;
+        /**
+         * Create Job
+         * @description Register a job; the same name gives the same job, however many call at once.
+         */
+        post: operations["create_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}": {
         parameters: {
             query?: never;
@@ -11,14 +187,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Job */
-        get: operations["job_api_v1_jobs__job__get"];
+        /**
+         * Get Job
+         * @description One job.
+         */
+        get: operations["get_job"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change Job
+         * @description Change a job's end, tags or archived flag.
+         */
+        patch: operations["change_job"];
         trace?: never;
     };
     "/api/v1/jobs/{job}/attempts": {
@@ -28,8 +211,95 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Attempts */
-        get: operations["attempts_api_v1_jobs__job__attempts_get"];
+        /**
+         * List Attempts
+         * @description The job's starts, oldest first.
+         */
+        get: operations["list_attempts"];
+        put?: never;
+        /**
+         * Start Attempt
+         * @description Register a start of the job; it supersedes the live attempt.
+         */
+        post: operations["start_attempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/attempts/{attempt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * End Attempt
+         * @description Say how an attempt ended.
+         */
+        patch: operations["end_attempt"];
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Reports
+         * @description Take a batch of reports; each record is checked on its own, and a repeated one is counted once.
+         */
+        post: operations["post_reports"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/ranks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Ranks
+         * @description The latest of each rank of the newest attempt.
+         */
+        get: operations["list_ranks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Series
+         * @description A metric over steps or time, in at most `max_points` buckets that keep their extremes.
+         */
+        get: operations["get_series"];
         put?: never;
         post?: never;
         delete?: never;
@@ -45,8 +315,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figure */
-        get: operations["figure_api_v1_jobs__job__figures__name__get"];
+        /**
+         * Get Figure
+         * @description A chart as Plotly draws it, with its description and the same numbers as a table.
+         */
+        get: operations["get_figure"];
         put?: never;
         post?: never;
         delete?: never;
@@ -62,10 +335,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Mix */
-        get: operations["mix_api_v1_jobs__job__mix_get"];
-        /** Put Mix */
-        put: operations["put_mix_api_v1_jobs__job__mix_put"];
+        /**
+         * Get Mix
+         * @description The newest version, with its ETag; 304 when If-None-Match already has it.
+         */
+        get: operations["get_mix"];
+        /**
+         * Edit Mix
+         * @description Change the mix. Of two who edit the same version exactly one wins; the other gets 412 with the winner's.
+         */
+        put: operations["edit_mix"];
         post?: never;
         delete?: never;
         options?: never;
@@ -82,8 +361,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Preview */
-        post: operations["preview_api_v1_jobs__job__mix_preview_post"];
+        /**
+         * Preview Mix
+         * @description What weights would mean by the end of the run; changes nothing.
+         */
+        post: operations["preview_mix"];
         delete?: never;
         options?: never;
         head?: never;
@@ -97,8 +379,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Versions */
-        get: operations["versions_api_v1_jobs__job__mix_versions_get"];
+        /**
+         * List Mix Versions
+         * @description Versions, newest first.
+         */
+        get: operations["list_mix_versions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -116,23 +401,53 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revert */
-        post: operations["revert_api_v1_jobs__job__mix_versions__version__revert_post"];
+        /**
+         * Revert Mix
+         * @description Make a new version with an older one's weights.
+         */
+        post: operations["revert_mix"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job}/ranks": {
+    "/api/v1/jobs/{job}/activations": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Ranks */
-        get: operations["ranks_api_v1_jobs__job__ranks_get"];
+        /**
+         * List Activations
+         * @description Activations in the order they take effect.
+         */
+        get: operations["list_activations"];
+        put?: never;
+        /**
+         * Record Activation
+         * @description The leader sealed a revision; local ones become versions. Superseded attempts get 409.
+         */
+        post: operations["record_activation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit Events
+         * @description Changes, newest first, of one project or one job.
+         */
+        get: operations["list_audit_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -141,54 +456,21 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/projects": {
+    "/api/v1/events": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Projects */
-        get: operations["projects_api_v1_projects_get"];
+        /**
+         * Stream Events
+         * @description Server-sent events: `snapshot` first, then `job`, `mix`, `activation` as they happen, `ping` every 15 s.
+         */
+        get: operations["stream_events"];
         put?: never;
         post?: never;
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/projects/{project}/jobs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Jobs */
-        get: operations["jobs_api_v1_projects__project__jobs_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Session */
-        get: operations["session_api_v1_session_get"];
-        put?: never;
-        /** Login */
-        post: operations["login_api_v1_session_post"];
-        /** Logout */
-        delete: operations["logout_api_v1_session_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -198,19 +480,188 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** Attempt */
-        Attempt: {
+        /**
+         * Activation
+         * @description A sealed revision, and the version it is.
+         */
+        Activation: {
+            /**
+             * Attempt
+             * Format: uuid
+             */
+            attempt: string;
+            /**
+             * Lineage
+             * Format: uuid
+             */
+            lineage: string;
+            /** Revision */
+            revision: string;
+            /** Step */
+            step: number;
+            /** Weights Ppm */
+            weights_ppm: {
+                [key: string]: number;
+            };
+            /** Ramp Steps */
+            ramp_steps: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Reason */
+            reason: string | null;
+            /** Version */
+            version: number;
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * ActivationCreate
+         * @description The leader sealed a revision: ``step`` is the first with it.
+         */
+        ActivationCreate: {
+            /**
+             * Attempt
+             * Format: uuid
+             */
+            attempt: string;
+            /**
+             * Lineage
+             * Format: uuid
+             */
+            lineage: string;
+            /** Revision */
+            revision: string;
+            /** Step */
+            step: number;
+            /** Weights Ppm */
+            weights_ppm: {
+                [key: string]: number;
+            };
+            /** Ramp Steps */
+            ramp_steps: number;
+            /** At */
+            at: number;
+            /** Reason */
+            reason?: string | null;
+        };
+        /**
+         * ActivationEvent
+         * @description ``event: activation``: a leader sealed a revision.
+         */
+        ActivationEvent: {
+            /**
+             * Job
+             * Format: uuid
+             */
+            job: string;
+            activation: components["schemas"]["Activation"];
+        };
+        /**
+         * ActivationList
+         * @description Ordered by step, then by when they were recorded.
+         */
+        ActivationList: {
+            /** Items */
+            items: components["schemas"]["Activation"][];
+        };
+        /**
+         * ApiKey
+         * @description A key, without the key.
+         */
+        ApiKey: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /** Scopes */
+            scopes: ("ingest" | "read" | "operate")[];
+            /** Created By */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+        };
+        /**
+         * ApiKeyList
+         * @description The keys of a project, newest first.
+         */
+        ApiKeyList: {
+            /** Items */
+            items: components["schemas"]["ApiKey"][];
+        };
+        /**
+         * Attempt
+         * @description One start of a job; ``number`` counts from 1.
+         */
+        Attempt: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "live" | "superseded" | "finished" | "failed";
+            /** State Reason */
+            state_reason: string | null;
+            /**
+             * Lineage
+             * Format: uuid
+             */
+            lineage: string;
+            /** Parent Lineage */
+            parent_lineage: string | null;
+            /** World Size */
+            world_size: number;
             /** Dp Size */
             dp_size: number;
-            /** Ended At */
-            ended_at: string | null;
+            /** Resumed From Step */
+            resumed_from_step: number | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Loader Version */
+            loader_version: string;
             /** Hostname */
             hostname: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+        };
+        /**
+         * AttemptCreate
+         * @description One start of a job; ``id`` is the start's nonce.
+         */
+        AttemptCreate: {
             /**
              * Id
              * Format: uuid
@@ -221,117 +672,151 @@ export interface components {
              * Format: uuid
              */
             lineage: string;
-            /** Loader Version */
-            loader_version: string;
-            /** Number */
-            number: number;
             /** Parent Lineage */
             parent_lineage: string | null;
-            /** Resumed From Step */
-            resumed_from_step: number | null;
-            /**
-             * Started At
-             * Format: date-time
-             */
-            started_at: string;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "live" | "superseded" | "finished" | "failed";
             /** World Size */
             world_size: number;
+            /** Dp Size */
+            dp_size: number;
+            /** Resumed From Step */
+            resumed_from_step: number | null;
+            /** Started At */
+            started_at: number;
+            /** Loader Version */
+            loader_version: string;
+            /** Hostname */
+            hostname: string;
         };
-        /** AttemptList */
+        /**
+         * AttemptList
+         * @description Oldest first.
+         */
         AttemptList: {
             /** Items */
             items: components["schemas"]["Attempt"][];
         };
-        /** Figure */
+        /**
+         * AttemptPatch
+         * @description How an attempt ended.
+         */
+        AttemptPatch: {
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "finished" | "failed";
+            /** Reason */
+            reason?: string | null;
+        };
+        /**
+         * AuditEvent
+         * @description One change: by whom, of what, and what it looked like before and after.
+         */
+        AuditEvent: {
+            /** Id */
+            id: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Actor */
+            actor: string;
+            /** Action */
+            action: string;
+            /** Project */
+            project: string | null;
+            /** Job */
+            job: string | null;
+            /** Before */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** After */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            /** Reason */
+            reason: string | null;
+            /** Request Id */
+            request_id: string;
+        };
+        /**
+         * AuditPage
+         * @description Newest first; ``next_cursor`` is null on the last page.
+         */
+        AuditPage: {
+            /** Items */
+            items: components["schemas"]["AuditEvent"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * Credentials
+         * @description What a person types.
+         */
+        Credentials: {
+            /** Username */
+            username: string;
+            /** Password */
+            password: string;
+        };
+        /**
+         * Figure
+         * @description A chart of a job.
+         */
         Figure: {
-            /** Description */
-            description: string;
-            figure: components["schemas"]["FigureBody"];
-            /** Name */
-            name: string;
-            table: components["schemas"]["FigureTable"];
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "mix" | "throughput" | "wait" | "loss" | "epochs";
             /** Title */
             title: string;
+            /** Description */
+            description: string;
+            figure: components["schemas"]["PlotlyFigure"];
+            table: components["schemas"]["FigureTable"];
         };
-        /** FigureBody */
-        FigureBody: {
-            /** Config */
-            config: {
-                [key: string]: unknown;
-            };
-            /** Data */
-            data: {
-                [key: string]: unknown;
-            }[];
-            /** Layout */
-            layout: {
-                [key: string]: unknown;
-            };
-        };
-        /** FigureTable */
+        /**
+         * FigureTable
+         * @description The figure's numbers.
+         */
         FigureTable: {
             /** Columns */
             columns: components["schemas"]["TableColumn"][];
             /** Rows */
-            rows: (string | number | null)[][];
+            rows: (number | string | null)[][];
         };
-        /** HTTPValidationError */
-        HTTPValidationError: {
-            /** Detail */
-            detail?: components["schemas"]["ValidationError"][];
+        /**
+         * Health
+         * @description The process answers.
+         */
+        Health: {
+            /** Status */
+            status: string;
         };
-        /** Job */
+        /**
+         * Job
+         * @description A job in full.
+         */
         Job: {
-            /** Archived */
-            archived: boolean;
-            /** Attempt */
-            attempt: number | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Data Wait Share */
-            data_wait_share: number | null;
-            /** Global Batch Size */
-            global_batch_size: number;
             /**
              * Id
              * Format: uuid
              */
             id: string;
-            /** Last Report At */
-            last_report_at: string | null;
-            /** Mix */
-            mix: components["schemas"]["SourceShare"][];
-            /** Mix Version */
-            mix_version: number;
-            /** Mix Version In Force */
-            mix_version_in_force: number | null;
-            /** Name */
-            name: string;
-            /** Owner */
-            owner: string | null;
-            /** Packing */
-            packing: string;
-            pending_change: components["schemas"]["MixVersion"] | null;
             /** Project */
             project: string;
-            /** Ranks Live */
-            ranks_live: number;
-            /** Ranks Total */
-            ranks_total: number;
-            /** Seed */
-            seed: number;
-            /** Seq Len */
-            seq_len: number;
-            /** Sources */
-            sources: components["schemas"]["JobSource"][];
+            /** Name */
+            name: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Archived */
+            archived: boolean;
             /**
              * State
              * @enum {string}
@@ -341,70 +826,204 @@ export interface components {
             state_reason: string;
             /** Step */
             step: number | null;
-            /** Tags */
-            tags: {
-                [key: string]: string;
-            };
+            /** Total Steps */
+            total_steps: number | null;
             /** Tokens */
             tokens: number;
             /** Tokens Per S */
             tokens_per_s: number | null;
+            /** Ranks Live */
+            ranks_live: number;
+            /** Ranks Total */
+            ranks_total: number;
+            /** Data Wait Share */
+            data_wait_share: number | null;
+            /** Mix */
+            mix: components["schemas"]["MixShare"][];
+            /** Mix Version */
+            mix_version: number;
+            /** Mix Version In Force */
+            mix_version_in_force: number | null;
+            pending_change: components["schemas"]["MixVersion"] | null;
+            /** Attempt */
+            attempt: number | null;
+            /** Last Report At */
+            last_report_at: string | null;
+            /** Owner */
+            owner: string;
+            /** Seq Len */
+            seq_len: number;
+            /** Global Batch Size */
+            global_batch_size: number;
+            /** Seed */
+            seed: number;
+            /** Packing */
+            packing: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /** Sources */
+            sources: components["schemas"]["JobSourceReply"][];
+        };
+        /**
+         * JobCreate
+         * @description What a loader says about its job. The same name gives the same job.
+         */
+        JobCreate: {
+            /** Name */
+            name: string;
+            /** Seq Len */
+            seq_len: number;
+            /** Global Batch Size */
+            global_batch_size: number;
             /** Total Steps */
             total_steps: number | null;
+            /** Seed */
+            seed: number;
+            /**
+             * Packing
+             * @enum {string}
+             */
+            packing: "concat" | "best_fit";
+            /** Sources */
+            sources: components["schemas"]["JobSource"][];
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
         };
-        /** JobPage */
+        /**
+         * JobEvent
+         * @description ``event: job``: a summary that changed, at most one a second a job.
+         */
+        JobEvent: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Project */
+            project: string;
+            /** Name */
+            name: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Archived */
+            archived: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "finished" | "failed" | "stalled" | "lost" | "waiting";
+            /** State Reason */
+            state_reason: string;
+            /** Step */
+            step: number | null;
+            /** Total Steps */
+            total_steps: number | null;
+            /** Tokens */
+            tokens: number;
+            /** Tokens Per S */
+            tokens_per_s: number | null;
+            /** Ranks Live */
+            ranks_live: number;
+            /** Ranks Total */
+            ranks_total: number;
+            /** Data Wait Share */
+            data_wait_share: number | null;
+            /** Mix */
+            mix: components["schemas"]["MixShare"][];
+            /** Mix Version */
+            mix_version: number;
+            /** Mix Version In Force */
+            mix_version_in_force: number | null;
+            pending_change: components["schemas"]["MixVersion"] | null;
+            /** Attempt */
+            attempt: number | null;
+            /** Last Report At */
+            last_report_at: string | null;
+        };
+        /**
+         * JobPage
+         * @description Newest first; ``next_cursor`` is null on the last page.
+         */
         JobPage: {
             /** Items */
             items: components["schemas"]["JobSummary"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** JobSource */
+        /**
+         * JobPatch
+         * @description What may be changed of a job; a field left out stays.
+         */
+        JobPatch: {
+            /** Total Steps */
+            total_steps?: number | null;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            } | null;
+            /** Archived */
+            archived?: boolean | null;
+        };
+        /**
+         * JobSource
+         * @description A source: its configured weight (ppm) and its size.
+         */
         JobSource: {
             /** Name */
             name: string;
-            /** Num Documents */
-            num_documents: number;
-            /** Num Shards */
-            num_shards: number;
-            /** Num Tokens */
-            num_tokens: number;
             /** Weight Ppm */
             weight_ppm: number;
+            /** Num Documents */
+            num_documents: number;
+            /** Num Tokens */
+            num_tokens: number;
+            /** Num Shards */
+            num_shards: number;
         };
-        /** JobSummary */
+        /**
+         * JobSourceReply
+         * @description A source as configured.
+         */
+        JobSourceReply: {
+            /** Name */
+            name: string;
+            /** Weight Ppm */
+            weight_ppm: number;
+            /** Num Documents */
+            num_documents: number;
+            /** Num Tokens */
+            num_tokens: number;
+            /** Num Shards */
+            num_shards: number;
+        };
+        /**
+         * JobSummary
+         * @description How a job is doing; ``state_reason`` says why in words. Tokens are global, rates are per second.
+         */
         JobSummary: {
-            /** Attempt */
-            attempt: number | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Data Wait Share */
-            data_wait_share: number | null;
             /**
              * Id
              * Format: uuid
              */
             id: string;
-            /** Last Report At */
-            last_report_at: string | null;
-            /** Mix */
-            mix: components["schemas"]["SourceShare"][];
-            /** Mix Version */
-            mix_version: number;
-            /** Mix Version In Force */
-            mix_version_in_force: number | null;
-            /** Name */
-            name: string;
-            pending_change: components["schemas"]["MixVersion"] | null;
             /** Project */
             project: string;
-            /** Ranks Live */
-            ranks_live: number;
-            /** Ranks Total */
-            ranks_total: number;
+            /** Name */
+            name: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Archived */
+            archived: boolean;
             /**
              * State
              * @enum {string}
@@ -414,15 +1033,53 @@ export interface components {
             state_reason: string;
             /** Step */
             step: number | null;
+            /** Total Steps */
+            total_steps: number | null;
             /** Tokens */
             tokens: number;
             /** Tokens Per S */
             tokens_per_s: number | null;
-            /** Total Steps */
-            total_steps: number | null;
+            /** Ranks Live */
+            ranks_live: number;
+            /** Ranks Total */
+            ranks_total: number;
+            /** Data Wait Share */
+            data_wait_share: number | null;
+            /** Mix */
+            mix: components["schemas"]["MixShare"][];
+            /** Mix Version */
+            mix_version: number;
+            /** Mix Version In Force */
+            mix_version_in_force: number | null;
+            pending_change: components["schemas"]["MixVersion"] | null;
+            /** Attempt */
+            attempt: number | null;
+            /** Last Report At */
+            last_report_at: string | null;
         };
-        /** MixEdit */
+        /**
+         * KeyCreate
+         * @description A key to make; ``expires_in_s`` (seconds) is optional.
+         */
+        KeyCreate: {
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: ("ingest" | "read" | "operate")[];
+            /** Expires In S */
+            expires_in_s?: number | null;
+        };
+        /**
+         * MixEdit
+         * @description A change of the mix: now, or from a step, at once or over a ramp.
+         */
         MixEdit: {
+            /** Weights */
+            weights: {
+                [key: string]: number;
+            };
+            /** Reason */
+            reason: string;
             /** From Step */
             from_step?: number | null;
             /**
@@ -430,23 +1087,24 @@ export interface components {
              * @default 0
              */
             ramp_steps: number;
-            /** Reason */
-            reason: string;
-            /** Weights */
-            weights: {
-                [key: string]: number;
-            };
         };
-        /** MixLife */
+        /**
+         * MixEvent
+         * @description ``event: mix``: a version was made or came further.
+         */
+        MixEvent: {
+            /**
+             * Job
+             * Format: uuid
+             */
+            job: string;
+            version: components["schemas"]["MixVersion"];
+        };
+        /**
+         * MixLife
+         * @description How far a version has come: proposed → seen by the leader → agreed at a step → applied on every rank.
+         */
         MixLife: {
-            /** Agreed At */
-            agreed_at: string | null;
-            /** Agreed Step */
-            agreed_step: number | null;
-            /** Applied At */
-            applied_at: string | null;
-            /** Applied Ranks */
-            applied_ranks: number;
             /**
              * Proposed At
              * Format: date-time
@@ -454,16 +1112,31 @@ export interface components {
             proposed_at: string;
             /** Seen At */
             seen_at: string | null;
+            /** Agreed Step */
+            agreed_step: number | null;
+            /** Agreed At */
+            agreed_at: string | null;
+            /** Applied Ranks */
+            applied_ranks: number;
+            /** Total Ranks */
+            total_ranks: number;
+            /** Applied At */
+            applied_at: string | null;
             /**
              * State
              * @enum {string}
              */
             state: "proposed" | "seen" | "agreed" | "applied" | "superseded";
-            /** Total Ranks */
-            total_ranks: number;
         };
-        /** MixPreview */
+        /**
+         * MixPreview
+         * @description What the weights would mean; ``epochs_at_end`` is null when the run's end or the source's size is unknown.
+         */
         MixPreview: {
+            /** Weights Ppm */
+            weights_ppm: {
+                [key: string]: number;
+            };
             /** Delta Ppm */
             delta_ppm: {
                 [key: string]: number;
@@ -473,138 +1146,257 @@ export interface components {
                 [key: string]: number | null;
             };
             /** Warnings */
-            warnings: components["schemas"]["MixWarning"][];
-            /** Weights Ppm */
-            weights_ppm: {
+            warnings: components["schemas"]["MixPreviewWarning"][];
+        };
+        /**
+         * MixPreviewRequest
+         * @description Weights to try out without changing anything.
+         */
+        MixPreviewRequest: {
+            /** Weights */
+            weights: {
                 [key: string]: number;
             };
-        };
-        /** MixPreviewRequest */
-        MixPreviewRequest: {
             /**
              * Ramp Steps
              * @default 0
              */
             ramp_steps: number;
-            /** Weights */
-            weights: {
-                [key: string]: number;
-            };
         };
-        /** MixRevert */
+        /**
+         * MixPreviewWarning
+         * @description Something to know first.
+         */
+        MixPreviewWarning: {
+            /**
+             * Code
+             * @enum {string}
+             */
+            code: "paused" | "starved" | "many_epochs" | "big_change";
+            /** Source */
+            source: string;
+            /** Message */
+            message: string;
+        };
+        /**
+         * MixProblem
+         * @description The 412 problem of a stale edit; ``current`` is the version to start from.
+         */
+        MixProblem: {
+            /** Type */
+            type: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Detail */
+            detail: string;
+            /** Code */
+            code: string;
+            /** Errors */
+            errors: {
+                [key: string]: unknown;
+            }[];
+            /** Request Id */
+            request_id: string;
+            current: components["schemas"]["MixVersion"];
+        };
+        /**
+         * MixRevert
+         * @description Going back to an older version's weights, by making a new version.
+         */
         MixRevert: {
             /** Reason */
             reason: string;
         };
-        /** MixVersion */
+        /**
+         * MixShare
+         * @description A source's weight in force and its share of the last steps, in ppm; null until there is enough to tell.
+         */
+        MixShare: {
+            /** Source */
+            source: string;
+            /** Target Ppm */
+            target_ppm: number;
+            /** Realised Ppm */
+            realised_ppm: number | null;
+        };
+        /**
+         * MixVersion
+         * @description A version of the weights (ppm, in job order, summing to 1,000,000).
+         */
         MixVersion: {
-            /** Author */
-            author: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** From Step */
-            from_step: number | null;
-            life: components["schemas"]["MixLife"];
-            /**
-             * Origin
-             * @enum {string}
-             */
-            origin: "config" | "service" | "local";
-            /** Parent */
-            parent: number | null;
-            /** Ramp Steps */
-            ramp_steps: number;
-            /** Reason */
-            reason: string;
-            /** Reverts */
-            reverts: number | null;
             /** Version */
             version: number;
             /** Weights Ppm */
             weights_ppm: {
                 [key: string]: number;
             };
+            /** From Step */
+            from_step: number | null;
+            /** Ramp Steps */
+            ramp_steps: number;
+            /** Author */
+            author: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Parent */
+            parent: number | null;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "config" | "service" | "local";
+            /** Reverts */
+            reverts: number | null;
+            life: components["schemas"]["MixLife"];
         };
-        /** MixVersionPage */
+        /**
+         * MixVersionPage
+         * @description Newest first; ``next_cursor`` is null on the last page.
+         */
         MixVersionPage: {
             /** Items */
             items: components["schemas"]["MixVersion"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
-        /** MixWarning */
-        MixWarning: {
-            /** Code */
-            code: string;
-            /** Message */
-            message: string;
-            /** Source */
-            source: string | null;
-        };
-        /** Project */
-        Project: {
+        /**
+         * NewApiKey
+         * @description A key just made; ``key`` is shown this once.
+         */
+        NewApiKey: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /** Scopes */
+            scopes: ("ingest" | "read" | "operate")[];
+            /** Created By */
+            created_by: string;
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Key */
+            key: string;
+        };
+        /**
+         * PlotlyFigure
+         * @description What Plotly.react takes; traces are of the basic bundle (scatter).
+         */
+        PlotlyFigure: {
+            /** Data */
+            data: {
+                [key: string]: unknown;
+            }[];
+            /** Layout */
+            layout: {
+                [key: string]: unknown;
+            };
+            /** Config */
+            config: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * Problem
+         * @description RFC 9457 with a stable ``code``.
+         */
+        Problem: {
+            /** Type */
+            type: string;
+            /** Title */
+            title: string;
+            /** Status */
+            status: number;
+            /** Detail */
+            detail: string;
+            /** Code */
+            code: string;
+            /** Errors */
+            errors?: components["schemas"]["ProblemItem"][];
+            /** Request Id */
+            request_id: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ProblemItem
+         * @description One wrong value.
+         */
+        ProblemItem: {
+            /** Loc */
+            loc: (string | number)[];
+            /** Msg */
+            msg: string;
+            /**
+             * Value
+             * @default null
+             */
+            value: unknown;
+        };
+        /**
+         * Project
+         * @description Owns jobs and keys.
+         */
+        Project: {
             /** Name */
             name: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
         };
-        /** ProjectList */
+        /**
+         * ProjectList
+         * @description Every project the caller may see.
+         */
         ProjectList: {
             /** Items */
             items: components["schemas"]["Project"][];
         };
-        /** RankList */
+        /**
+         * RankList
+         * @description The ranks of the newest attempt (its number; null before the first).
+         */
         RankList: {
-            attempt: components["schemas"]["Attempt"] | null;
             /** Items */
             items: components["schemas"]["RankState"][];
+            /** Attempt */
+            attempt: number | null;
         };
-        /** RankSource */
-        RankSource: {
-            /** Epoch */
-            epoch: number;
-            /** File */
-            file: string | null;
-            /** Name */
-            name: string;
-            /** Ordinal */
-            ordinal: number;
-            /** Row */
-            row: number | null;
-        };
-        /** RankState */
+        /**
+         * RankState
+         * @description The latest of one rank; ``step_lag`` is how many steps it is behind the furthest one.
+         */
         RankState: {
-            /** Dp Rank */
-            dp_rank: number;
-            /** Dropped */
-            dropped: number;
-            /** Host */
-            host: string;
-            /**
-             * Last Report At
-             * Format: date-time
-             */
-            last_report_at: string;
-            /** Local Rank */
-            local_rank: number;
-            /** Mix Revision */
-            mix_revision: string;
-            /** Mix Version */
-            mix_version: number | null;
-            /** Queue Depth */
-            queue_depth: number;
             /** Rank */
             rank: number;
-            /** Rss Bytes */
-            rss_bytes: number;
-            /** Sources */
-            sources: components["schemas"]["RankSource"][];
+            /** Dp Rank */
+            dp_rank: number;
+            /** Local Rank */
+            local_rank: number;
+            /** Host */
+            host: string;
             /**
              * State
              * @enum {string}
@@ -615,64 +1407,266 @@ export interface components {
             /** Step Lag */
             step_lag: number;
             /** Tokens Per S */
-            tokens_per_s: number | null;
-            /** Wait Max Ms */
-            wait_max_ms: number;
+            tokens_per_s: number;
             /** Wait P50 Ms */
             wait_p50_ms: number;
             /** Wait P99 Ms */
             wait_p99_ms: number;
+            /** Wait Max Ms */
+            wait_max_ms: number;
             /** Wait Share */
             wait_share: number;
+            /** Queue Depth */
+            queue_depth: number;
+            /** Rss Bytes */
+            rss_bytes: number;
+            /** Dropped */
+            dropped: number;
+            /** Mix Version */
+            mix_version: number | null;
+            /** Mix Revision */
+            mix_revision: string;
+            /**
+             * Last Report At
+             * Format: date-time
+             */
+            last_report_at: string;
+            /** Sources */
+            sources: components["schemas"]["SourceCursor"][];
         };
-        /** Session */
-        Session: {
+        /**
+         * Readiness
+         * @description Whether requests can be served; ``reason`` says why not.
+         */
+        Readiness: {
+            /** Status */
+            status: string;
+            /** Reason */
+            reason?: string | null;
+        };
+        /**
+         * Record
+         * @description One report of one rank; (attempt, rank, seq) is its identity. Times in seconds, waits in milliseconds.
+         */
+        Record: {
+            /** Rank */
+            rank: number;
+            /** Seq */
+            seq: number;
+            /** Time */
+            time: number;
+            /** Interval S */
+            interval_s: number;
+            /** Step */
+            step: number;
+            /** Steps */
+            steps: number;
+            /** Tokens */
+            tokens: number;
+            /** Total Tokens */
+            total_tokens: number;
+            /** Wait P50 Ms */
+            wait_p50_ms: number;
+            /** Wait P99 Ms */
+            wait_p99_ms: number;
+            /** Wait Max Ms */
+            wait_max_ms: number;
+            /** Wait Share */
+            wait_share: number;
+            /** Queue Depth */
+            queue_depth: number;
+            /** Rss Bytes */
+            rss_bytes: number;
+            /** Bytes Read */
+            bytes_read: number;
+            /** Host */
+            host: string;
+            /** Local Rank */
+            local_rank: number;
+            /** Dp Rank */
+            dp_rank: number;
+            /** Dropped */
+            dropped: number;
+            /** Mix Revision */
+            mix_revision: string;
+            /** Mix Version */
+            mix_version: number | null;
+            /** Mix Seen */
+            mix_seen: number | null;
+            /** Sources */
+            sources: components["schemas"]["SourceRecord"][];
+        };
+        /**
+         * RejectedRecord
+         * @description A record that was not taken: its index in the batch, and why.
+         */
+        RejectedRecord: {
+            /** Index */
+            index: number;
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+        };
+        /**
+         * ReportBatchBody
+         * @description The body of POST /reports, for the API description.
+         */
+        ReportBatchBody: {
+            /**
+             * Attempt
+             * Format: uuid
+             */
+            attempt: string;
+            /** Records */
+            records: components["schemas"]["Record"][];
+        };
+        /**
+         * ReportReply
+         * @description What became of a batch, the newest mix version, and how often to report (seconds).
+         */
+        ReportReply: {
+            /** Accepted */
+            accepted: number;
+            /** Duplicate */
+            duplicate: number;
+            /** Rejected */
+            rejected: components["schemas"]["RejectedRecord"][];
+            /** Mix Version */
+            mix_version: number;
+            /** Report Every S */
+            report_every_s: number;
+        };
+        /**
+         * Series
+         * @description A metric over steps or time. Metrics of ranks fill ``points``, metrics of sources fill ``sources``.
+         */
+        Series: {
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "tokens_per_s" | "wait_p50_ms" | "wait_p99_ms" | "wait_max_ms" | "wait_share" | "queue_depth" | "rss_bytes" | "share" | "loss" | "epoch";
+            /** Unit */
+            unit: string;
+            /**
+             * X
+             * @enum {string}
+             */
+            x: "step" | "time";
+            /** Points */
+            points: components["schemas"]["SeriesPoint"][];
+            /** Sources */
+            sources?: components["schemas"]["SourceSeries"][] | null;
+        };
+        /**
+         * SeriesPoint
+         * @description A bucket of points: ``x`` is the last step (or Unix seconds) in it, ``last`` the value there.
+         */
+        SeriesPoint: {
+            /** X */
+            x: number;
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
+            /** Mean */
+            mean: number;
+            /** Last */
+            last: number;
+            /** Count */
+            count: number;
+        };
+        /**
+         * SessionReply
+         * @description The session; ``csrf_token`` goes into X-CSRF-Token of every write.
+         */
+        SessionReply: {
+            user: components["schemas"]["SignedInUser"];
             /** Csrf Token */
             csrf_token: string;
-            user: components["schemas"]["User"];
         };
-        /** SessionCreate */
-        SessionCreate: {
-            /** Password */
-            password: string;
+        /**
+         * SignedInUser
+         * @description Who is signed in.
+         */
+        SignedInUser: {
             /** Username */
             username: string;
         };
-        /** SourceShare */
-        SourceShare: {
-            /** Realised Ppm */
-            realised_ppm: number | null;
-            /** Source */
-            source: string;
+        /**
+         * SnapshotEvent
+         * @description ``event: snapshot``, first and after every reconnect: everything the listener follows.
+         */
+        SnapshotEvent: {
+            /** Jobs */
+            jobs: components["schemas"]["JobSummary"][];
+        };
+        /**
+         * SourceCursor
+         * @description Where a rank is in a source.
+         */
+        SourceCursor: {
+            /** Name */
+            name: string;
+            /** Ordinal */
+            ordinal: number;
+            /** Epoch */
+            epoch: number;
+            /** File */
+            file: string | null;
+            /** Row */
+            row: number | null;
+        };
+        /**
+         * SourceRecord
+         * @description One source in a record: global position through ``step``, and this rank's share of the interval.
+         */
+        SourceRecord: {
+            /** Name */
+            name: string;
+            /** Ordinal */
+            ordinal: number;
+            /** Epoch */
+            epoch: number;
+            /** File */
+            file: string | null;
+            /** Row */
+            row: number | null;
             /** Target Ppm */
             target_ppm: number;
+            /** Sequences */
+            sequences: number;
+            /** Tokens */
+            tokens: number;
+            /** Loss Sum */
+            loss_sum: number;
+            /** Loss Count */
+            loss_count: number;
         };
-        /** TableColumn */
+        /**
+         * SourceSeries
+         * @description One source's line; ``target`` (with metric share) is the weight in force at each point, 0 to 1.
+         */
+        SourceSeries: {
+            /** Name */
+            name: string;
+            /** Points */
+            points: components["schemas"]["SeriesPoint"][];
+            /** Target */
+            target?: number[] | null;
+        };
+        /**
+         * TableColumn
+         * @description A column of the twin; ``unit`` is empty where there is none.
+         */
         TableColumn: {
             /** Key */
             key: string;
             /** Label */
             label: string;
             /** Unit */
-            unit: string | null;
-        };
-        /** User */
-        User: {
-            /** Username */
-            username: string;
-        };
-        /** ValidationError */
-        ValidationError: {
-            /** Context */
-            ctx?: Record<string, never>;
-            /** Input */
-            input?: unknown;
-            /** Location */
-            loc: (string | number)[];
-            /** Message */
-            msg: string;
-            /** Error Type */
-            type: string;
+            unit: string;
         };
     };
     responses: never;
@@ -683,12 +1677,197 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    job_api_v1_jobs__job__get: {
+    healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionReply"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Credentials"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionReply"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_keys: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                job: string;
+                project: string;
             };
             cookie?: never;
         };
@@ -700,132 +1879,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Job"];
+                    "application/json": components["schemas"]["ApiKeyList"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description what went wrong, with a stable code */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    attempts_api_v1_jobs__job__attempts_get: {
+    create_key: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                job: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AttemptList"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    figure_api_v1_jobs__job__figures__name__get: {
-        parameters: {
-            query?: {
-                x?: "step" | "time";
-                theme?: "light" | "dark";
-                max_points?: number;
-            };
-            header?: never;
-            path: {
-                job: string;
-                name: "mix" | "throughput" | "wait" | "loss" | "epochs";
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Figure"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    mix_api_v1_jobs__job__mix_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                job: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MixVersion"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    put_mix_api_v1_jobs__job__mix_put: {
-        parameters: {
-            query?: never;
-            header?: {
-                "if-match"?: string | null;
-            };
-            path: {
-                job: string;
+                project: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MixEdit"];
+                "application/json": components["schemas"]["KeyCreate"];
             };
         };
         responses: {
@@ -835,159 +1914,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MixVersion"];
+                    "application/json": components["schemas"]["NewApiKey"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description what went wrong, with a stable code */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    preview_api_v1_jobs__job__mix_preview_post: {
+    revoke_key: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                job: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MixPreviewRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MixPreview"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    versions_api_v1_jobs__job__mix_versions_get: {
-        parameters: {
-            query?: {
-                cursor?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                job: string;
+                project: string;
+                key_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description Successful Response */
-            200: {
+            204: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["MixVersionPage"];
-                };
+                content?: never;
             };
-            /** @description Validation Error */
-            422: {
+            /** @description what went wrong, with a stable code */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    revert_api_v1_jobs__job__mix_versions__version__revert_post: {
-        parameters: {
-            query?: never;
-            header?: {
-                "if-match"?: string | null;
-            };
-            path: {
-                job: string;
-                version: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MixRevert"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MixVersion"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    ranks_api_v1_jobs__job__ranks_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                job: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RankList"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
-    projects_api_v1_projects_get: {
+    list_projects: {
         parameters: {
             query?: never;
             header?: never;
@@ -1005,13 +1976,24 @@ export interface operations {
                     "application/json": components["schemas"]["ProjectList"];
                 };
             };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
-    jobs_api_v1_projects__project__jobs_get: {
+    list_jobs: {
         parameters: {
             query?: {
+                /** @description part of the name */
                 q?: string | null;
-                state?: string | null;
+                state?: ("running" | "finished" | "failed" | "stalled" | "lost" | "waiting") | null;
+                archived?: boolean;
                 cursor?: string | null;
                 limit?: number;
             };
@@ -1032,47 +2014,29 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description what went wrong, with a stable code */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    session_api_v1_session_get: {
+    create_job: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Session"];
-                };
+            path: {
+                project: string;
             };
-        };
-    };
-    login_api_v1_session_post: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SessionCreate"];
+                "application/json": components["schemas"]["JobCreate"];
             };
         };
         responses: {
@@ -1082,23 +2046,633 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description what went wrong, with a stable code */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    logout_api_v1_session_delete: {
+    get_job: {
         parameters: {
             query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_attempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttemptCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attempt"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_attempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                attempt: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttemptPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attempt"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_reports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportBatchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportReply"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_ranks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankList"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_series: {
+        parameters: {
+            query: {
+                metric: "tokens_per_s" | "wait_p50_ms" | "wait_p99_ms" | "wait_max_ms" | "wait_share" | "queue_depth" | "rss_bytes" | "share" | "loss" | "epoch";
+                /** @description steps, or Unix seconds */
+                x?: "step" | "time";
+                from?: number | null;
+                to?: number | null;
+                max_points?: number;
+                /** @description one attempt's whole line */
+                attempt?: string | null;
+                rank?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_figure: {
+        parameters: {
+            query?: {
+                /** @description steps, or time */
+                x?: "step" | "time";
+                theme?: "light" | "dark";
+                from?: number | null;
+                to?: number | null;
+                max_points?: number;
+                /** @description one attempt's whole line */
+                attempt?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                name: "mix" | "throughput" | "wait" | "loss" | "epochs";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Figure"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_mix: {
+        parameters: {
+            query?: never;
+            header?: {
+                "if-none-match"?: string | null;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixVersion"];
+                };
+            };
+            /** @description unchanged */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_mix: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that was edited, such as "v3" */
+                "if-match"?: string | null;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MixEdit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixVersion"];
+                };
+            };
+            /** @description somebody else changed the mix first */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MixProblem"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_mix: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MixPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixPreview"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_mix_versions: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixVersionPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revert_mix: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that was edited, such as "v3" */
+                "if-match"?: string | null;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MixRevert"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixVersion"];
+                };
+            };
+            /** @description somebody else changed the mix first */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MixProblem"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_activations: {
+        parameters: {
+            query?: {
+                lineage?: string | null;
+                from_step?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationList"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    record_activation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ActivationCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Activation"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_audit_events: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                job?: string | null;
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1106,11 +2680,53 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Successful Response */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_events: {
+        parameters: {
+            query?: {
+                job?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
         };
     };

@@ -10,7 +10,7 @@ it("writes the table with units in the header and formulas made inert", () => {
     figure: { data: [], layout: {}, config: {} },
     table: {
       columns: [
-        { key: "step", label: "Step", unit: null },
+        { key: "step", label: "Step", unit: "" },
         { key: "a", label: "=cmd()", unit: "nats" },
       ],
       rows: [

@@ -11,7 +11,7 @@ const PNG = { format: "png", width: 1200, height: 600, scale: 2 } as const;
 /** The table of a figure as CSV: the header names each column with its unit. */
 export function figureCsv({ table }: Figure): string {
   const header = table.columns.map(({ label, unit }) =>
-    unit === null ? label : `${label} (${unit})`,
+    unit === "" ? label : `${label} (${unit})`,
   );
   return toCsv([header, ...table.rows]);
 }

@@ -24,7 +24,7 @@ export function FigureTable({ table, label }: { table: Table; label: string }) {
             {table.columns.map((column) => (
               <th key={column.key} scope="col">
                 {column.label}
-                {column.unit !== null && <span className={classes.unit}> {column.unit}</span>}
+                {column.unit !== "" && <span className={classes.unit}> {column.unit}</span>}
               </th>
             ))}
           </tr>

@@ -1,16 +1,15 @@
 /** The colours of the sources by job order: the same in both themes and in the server's figures. */
 const COLORS = [
-  "#3b7dd8",
-  "#c96a12",
-  "#2f8f5b",
-  "#8b5cc7",
-  "#cf4a5a",
-  "#0f8b99",
-  "#94703d",
-  "#c2559d",
-  "#7d8420",
-  "#667a91",
+  "#2569a8",
+  "#e9622e",
+  "#4d9d61",
+  "#8d4dde",
+  "#816020",
+  "#bf1c7f",
+  "#4b8efe",
+  "#b27ead",
 ] as const;
+const OTHER_COLOR = "#7f8894";
 
-/** The colour of the `index`-th source of a job; they repeat after the last. */
-export const sourceColor = (index: number): string => COLORS[index % COLORS.length] ?? COLORS[0];
+/** The colour of the source at this place in the job's order; grey from the ninth on. */
+export const sourceColor = (position: number): string => COLORS[position] ?? OTHER_COLOR;

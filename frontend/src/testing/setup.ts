@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 
 import { server } from "./server";
 
-// jsdom has neither; Mantine and the charts ask for both.
+// jsdom has none of these; Mantine, the charts and the router ask for them.
+window.scrollTo = () => undefined;
 window.matchMedia = (query: string) =>
   ({
     matches: false,

@@ -4,18 +4,13 @@ import { figuresKey } from "../queries/figure";
 import { jobKey, jobQuery } from "../queries/job";
 import { mixKey, mixQuery, versionsKey } from "../queries/mix";
 import { ranksQuery } from "../queries/ranks";
-import type { JobSummary, MixVersion } from "../types";
+import type { ActivationEvent, JobPage, JobSummary, MixEvent, SnapshotEvent } from "../types";
 
 import type { LiveEvent } from "./event-stream";
 import type { KeyedThrottle } from "./throttle";
 
 /** The events the server sends, by name. */
 export const EVENT_NAMES = ["snapshot", "job", "mix", "activation"] as const;
-
-interface JobPage {
-  items: JobSummary[];
-  next_cursor: string | null;
-}
 
 function patchJob(client: QueryClient, job: JobSummary): boolean {
   client.setQueryData(jobQuery(job.id).queryKey, (old) =>
@@ -41,7 +36,7 @@ function onJob(client: QueryClient, throttle: KeyedThrottle, job: JobSummary): v
   });
 }
 
-function onMix(client: QueryClient, jobId: string, version: MixVersion): void {
+function onMix(client: QueryClient, { job: jobId, version }: MixEvent): void {
   client.setQueryData(mixQuery(jobId).queryKey, (old) =>
     old !== undefined && old.version > version.version ? old : version,
   );
@@ -57,19 +52,18 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
   switch (event.name) {
     case "snapshot":
       // After a gap anything may have changed, the figures and versions too.
-      for (const job of (event.data as { jobs: JobSummary[] }).jobs) patchJob(client, job);
+      for (const job of (event.data as SnapshotEvent).jobs) patchJob(client, job);
       void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
       break;
     case "job":
       onJob(client, throttle, event.data as JobSummary);
       break;
     case "mix": {
-      const { job, version } = event.data as { job: string; version: MixVersion };
-      onMix(client, job, version);
+      onMix(client, event.data as MixEvent);
       break;
     }
     case "activation": {
-      const { job } = event.data as { job: string };
+      const { job } = event.data as ActivationEvent;
       void client.invalidateQueries({ queryKey: mixKey(job) });
       throttle.run(
         `activation:${job}`,

@@ -17,7 +17,7 @@ export function PreviewNotes({ preview, error, stale }: Props) {
   return (
     <ul className={classes.warnings} aria-label="Warnings" aria-live="polite" aria-busy={stale}>
       {preview?.warnings.map(({ code, source, message }) => (
-        <li key={`${code}:${source ?? ""}`}>
+        <li key={`${code}:${source}`}>
           <Icon name="warning" /> {message}
         </li>
       ))}

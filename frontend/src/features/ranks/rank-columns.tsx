@@ -44,7 +44,7 @@ const FIXED: readonly RankColumn[] = [
   { key: "step", label: "Step", width: 100, number: true, cell: ({ step }) => formatCount(step) },
   number("step_lag", "Lag, steps", 100, ({ step_lag }) => formatCount(step_lag)),
   number("tokens_per_s", "Speed", 120, ({ tokens_per_s }) =>
-    formatRate(tokens_per_s === null ? null : tokensPerSecond(tokens_per_s)),
+    formatRate(tokensPerSecond(tokens_per_s)),
   ),
   number("wait_p50_ms", "Wait p50", 95, ({ wait_p50_ms }) => formatMillis(millis(wait_p50_ms))),
   number("wait_p99_ms", "Wait p99", 95, ({ wait_p99_ms }) => formatMillis(millis(wait_p99_ms))),

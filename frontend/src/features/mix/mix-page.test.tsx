@@ -1,0 +1,177 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { http, HttpResponse } from "msw";
+import { beforeEach, expect, it } from "vitest";
+
+import { mixQuery } from "@/api/queries/mix";
+import type { MixVersion } from "@/api/types";
+import { job, JOB_ID, mixVersion } from "@/testing/fixtures";
+import { renderPage } from "@/testing/render";
+import { at, server } from "@/testing/server";
+
+import { MixPage } from "./mix-page";
+
+interface Put {
+  ifMatch: string | null;
+  body: Record<string, unknown>;
+}
+
+const puts: Put[] = [];
+const theirs = mixVersion({
+  version: 4,
+  weights_ppm: { code: 400_000, prose: 400_000, legal: 200_000 },
+  author: "bo",
+  reason: "more prose",
+});
+
+/** A server whose newest version is `newest`: a write on top of any other is refused with it. */
+function serve(newest: () => MixVersion) {
+  puts.length = 0;
+  server.use(
+    http.get(at(`/jobs/${JOB_ID}`), () => HttpResponse.json(job())),
+    http.get(at(`/jobs/${JOB_ID}/mix`), () => HttpResponse.json(mixVersion())),
+    http.post(at(`/jobs/${JOB_ID}/mix/preview`), () =>
+      HttpResponse.json({
+        weights_ppm: { code: 700_000, prose: 180_000, legal: 120_000 },
+        delta_ppm: { code: 200_000, prose: -120_000, legal: -80_000 },
+        epochs_at_end: { code: 12.345, prose: 0.5, legal: null },
+        warnings: [
+          { code: "many_epochs", source: "code", message: "code would be read 12.3 times" },
+        ],
+      }),
+    ),
+    http.put(at(`/jobs/${JOB_ID}/mix`), async ({ request }) => {
+      const body = (await request.json()) as Put["body"];
+      puts.push({ ifMatch: request.headers.get("If-Match"), body });
+      const current = newest();
+      if (request.headers.get("If-Match") !== `"v${current.version}"`) {
+        return HttpResponse.json({ status: 412, code: "stale", current }, { status: 412 });
+      }
+      return HttpResponse.json(
+        mixVersion({
+          version: current.version + 1,
+          parent: current.version,
+          reason: String(body.reason),
+        }),
+      );
+    }),
+  );
+}
+
+const field = (name: string) => screen.findByRole<HTMLInputElement>("textbox", { name });
+const user = userEvent.setup();
+
+async function type(name: string, text: string) {
+  const input = await field(name);
+  await user.clear(input);
+  await user.type(input, text);
+}
+
+async function send() {
+  await user.click(screen.getByRole("button", { name: "Send the change" }));
+}
+
+beforeEach(() => serve(() => mixVersion()));
+
+it("sends what was typed on top of the version that was edited", async () => {
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "  code helps  ");
+  await type("Ramp, steps", "100");
+  await send();
+  expect(await screen.findByText("Weights, compared with v4")).toBeDefined();
+  expect(puts).toEqual([
+    {
+      ifMatch: '"v3"',
+      body: {
+        weights: { code: 700_000, prose: 180_000, legal: 120_000 },
+        reason: "code helps",
+        from_step: null,
+        ramp_steps: 100,
+      },
+    },
+  ]);
+  expect((await field("Reason")).value).toBe("");
+});
+
+it("shows what the server foresees before anything is sent", async () => {
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  expect(await screen.findByText("code would be read 12.3 times")).toBeDefined();
+  expect(await screen.findByText("12.35")).toBeDefined();
+  expect(screen.getByText("+20.00 pp")).toBeDefined();
+  expect(puts).toEqual([]);
+});
+
+it("asks for a reason and for a whole before it sends", async () => {
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await user.click(await screen.findByRole("switch", { name: "Normalise the rest as I edit" }));
+  await type("Weight of code, percent", "70");
+  await send();
+  expect(await screen.findByText(/Say why/)).toBeDefined();
+  expect(screen.getByText(/sum to 120 %/)).toBeDefined();
+  expect(puts).toEqual([]);
+});
+
+it("shows the three sides of a collision, keeps the edit, and sends it on top once told to", async () => {
+  serve(() => theirs);
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "code helps");
+  await send();
+
+  const panel = await screen.findByRole("alert", { name: /bo made v4 while you edited v3/ });
+  expect(within(panel).getByText(/more prose/)).toBeDefined();
+  const row = within(panel).getByRole("row", { name: /code/ });
+  expect(
+    within(row)
+      .getAllByRole("cell")
+      .map((cell) => cell.textContent),
+  ).toEqual(["50.00 %", "40.00 %", "70.00 %"]);
+  expect((await field("Weight of code, percent")).value).toBe("70.00");
+  expect((await field("Reason")).value).toBe("code helps");
+
+  await user.click(within(panel).getByRole("button", { name: "Keep my weights, on top of v4" }));
+  await send();
+  await waitFor(() => expect(puts.map(({ ifMatch }) => ifMatch)).toEqual(['"v3"', '"v4"']));
+  expect(puts[1]?.body.weights).toEqual(puts[0]?.body.weights);
+});
+
+it("drops the edit for theirs when told to", async () => {
+  serve(() => theirs);
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "code helps");
+  await send();
+  await user.click(await screen.findByRole("button", { name: "Take v4, drop my edit" }));
+  expect((await field("Weight of code, percent")).value).toBe("40.00");
+  expect((await field("Reason")).value).toBe("");
+});
+
+it("follows a newer version while untouched, and warns once touched", async () => {
+  const { client } = renderPage(<MixPage jobId={JOB_ID} />);
+  await field("Weight of code, percent");
+  client.setQueryData(mixQuery(JOB_ID).queryKey, theirs);
+  await waitFor(async () => expect((await field("Weight of code, percent")).value).toBe("40.00"));
+  expect(screen.queryByRole("alert")).toBeNull();
+
+  await type("Weight of code, percent", "10");
+  client.setQueryData(mixQuery(JOB_ID).queryKey, mixVersion({ version: 5, author: "cy" }));
+  expect(
+    await screen.findByRole("alert", { name: /cy made v5 while you edited v4/ }),
+  ).toBeDefined();
+});
+
+it("is told of a refusal in the server's words", async () => {
+  server.use(
+    http.put(at(`/jobs/${JOB_ID}/mix`), () =>
+      HttpResponse.json({ status: 403, detail: "this key may only read" }, { status: 403 }),
+    ),
+  );
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "code helps");
+  await send();
+  expect(await screen.findByText("You may not see or do this")).toBeDefined();
+  expect(screen.getByText("this key may only read")).toBeDefined();
+});

@@ -1,0 +1,35 @@
+import { defineConfig } from "@playwright/test";
+
+/** The browser is handed in; test_dashboard.py finds it, starts what is looked at and gives its address. */
+export default defineConfig({
+  testDir: "specs",
+  outputDir: process.env.E2E_RESULTS ?? "test-results",
+  // One server and one training job, whose mix the specs change in turn.
+  workers: 1,
+  fullyParallel: false,
+  forbidOnly: true,
+  retries: 0,
+  maxFailures: 5,
+  timeout: 90_000,
+  expect: { timeout: 20_000 },
+  reporter: [["list"]],
+  use: {
+    baseURL: process.env.E2E_URL,
+    viewport: { width: 1280, height: 900 },
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: process.env.CHROME,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+});
