@@ -114,10 +114,11 @@ def read_manifest(
     found = discover(name, root)
     tables: list[BlockTable] = []
     num_blocks, factor = 0, 1
+    allowed = max(max_blocks, len(found.files))
     for table in _read_tables(name, found, column):
         tables.append(join_table(table, factor))
         num_blocks += tables[-1].num_blocks
-        while num_blocks > max(max_blocks, len(tables)):
+        while num_blocks > allowed:
             factor *= 2
             tables = [join_table(known, 2) for known in tables]
             num_blocks = sum(known.num_blocks for known in tables)
