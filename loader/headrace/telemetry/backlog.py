@@ -32,16 +32,16 @@ class Backlog:
         self._acknowledged: dict[tuple[str, int, int], int] = {}
 
     def batch(self, most_records: int, most_bytes: int) -> list[Entry]:
-        """The oldest records that are not acknowledged, at most so many; the same again until `acknowledge`."""
+        """The oldest records that are not acknowledged, at most so many, each rank's in order; again until `acknowledge`."""
         segments = self._spool.segments(self._attempt)
         self._acknowledged = {s.key: self._acknowledged[s.key] for s in segments if s.key in self._acknowledged}
         entries: list[Entry] = []
         room = most_bytes
         for segment in segments:
-            found = self._read(segment, most_records - len(entries), room, most_bytes)
+            found, to_the_end = self._read(segment, most_records - len(entries), room, most_bytes)
             entries += found
             room -= sum(len(entry.line) + 1 for entry in found)
-            if len(entries) >= most_records or room < most_bytes // 16:
+            if len(entries) >= most_records or not to_the_end or room <= 0:
                 break
         return entries
 
@@ -50,8 +50,11 @@ class Backlog:
         for entry in entries:
             self._acknowledged[entry.segment.key] = entry.end
 
-    def _read(self, segment: Segment, most_records: int, room: int, most_bytes: int) -> list[Entry]:
-        """Whole records of one segment. What is no record (a line torn by a crash, say) counts to the one before it."""
+    def _read(self, segment: Segment, most_records: int, room: int, most_bytes: int) -> tuple[list[Entry], bool]:
+        """Whole records of one segment, and whether it was read to its end.
+
+        What is no record (a line torn by a crash, say) counts to the one before it.
+        """
         start = self._acknowledged.get(segment.key, 0)
         try:
             with segment.path.open("rb") as file:
@@ -59,10 +62,7 @@ class Backlog:
                 file.seek(start)
                 content = file.read(room)
         except FileNotFoundError:
-            return []
-        if segment.sealed and start >= size:
-            segment.path.unlink(missing_ok=True)
-            return []
+            return [], True
         *lines, tail = content.split(b"\n")
         complete = segment.sealed and start + len(content) >= size
         if tail and (complete or (not lines and len(content) >= most_bytes)):
@@ -79,7 +79,9 @@ class Backlog:
                 entries[-1] = replace(entries[-1], end=end)
             else:
                 self._acknowledged[segment.key] = end
-        return entries
+        if segment.sealed and not entries and self._acknowledged.get(segment.key, 0) >= size:
+            segment.path.unlink(missing_ok=True)
+        return entries, start + len(content) >= size
 
 
 def _is_record(line: bytes) -> bool:

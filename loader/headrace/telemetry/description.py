@@ -105,7 +105,7 @@ class Registration:
 def registration(job: str, identity: RankIdentity, description: JobDescription) -> Registration:
     """The registration of this start of `job`."""
     return Registration(
-        {"name": job, **asdict(description)},
+        {"name": job, **asdict(description), "sources": [asdict(source) for source in description.sources]},
         {
             "id": str(uuid.UUID(identity.attempt)),
             "lineage": identity.lineage,

@@ -67,7 +67,7 @@ class Drain:
         self._thread.start()
 
     def finish(self, deadline: float) -> None:
-        """Have the thread end when all of this rank is sent, by any process of the node, or at `deadline` (monotonic)."""
+        """Have the thread end when all of this rank is sent, by whichever process, or at `deadline` (monotonic)."""
         self._backoff.reset()
         self._deadline = deadline
         self._wake.set()

@@ -76,7 +76,7 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, name="headrace-report", daemon=True)
 
     def start(self, drain_delay_s: float) -> None:
-        """Start the threads; sending begins after `drain_delay_s`. An exit without `finish` still keeps what is left."""
+        """Start the threads; sending begins after `drain_delay_s`. An exit without `finish` keeps what is left."""
         atexit.register(self._finish, None, _AT_EXIT_SEND_S)
         self._thread.start()
         self._drain.start(drain_delay_s)

@@ -74,7 +74,7 @@ class Spool:
 
     def close(self) -> None:
         """Remove a private spool, unless something in it was never sent. Raises OSError."""
-        if self._private and not any(path.is_dir() for path in self.path.iterdir()):
+        if self._private and not any(path.is_dir() for path in _files(self.path)):
             shutil.rmtree(self._root)
 
     def drain_lock(self) -> ProcessLock:
@@ -95,7 +95,7 @@ class Spool:
     def registrations(self) -> list[Registration]:
         """Every attempt in the spool, earliest start first; a directory without a readable registration is skipped."""
         found = []
-        for directory in self.path.iterdir():
+        for directory in _files(self.path):
             with suppress(OSError, ValueError):
                 registration = Registration.from_json((directory / "registration.json").read_bytes())
                 if registration.attempt_id == directory.name:
@@ -197,7 +197,8 @@ def _files(directory: Path) -> Iterator[Path]:
 def _write_whole(path: Path, content: bytes) -> None:
     """Write so that readers, and whoever comes after a crash, see the old content or all of the new."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.partial")
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    for directory in (path.parent.parent, path.parent):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         partial.write_bytes(content)
         partial.replace(path)

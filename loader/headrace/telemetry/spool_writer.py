@@ -31,6 +31,9 @@ class SpoolWriter:
 
     def append(self, line: bytes) -> None:
         """Add one record, without its newline. Raises OSError, and then nothing was added."""
+        if self._path is not None and os.fstat(self._descriptor).st_nlink == 0:  # somebody cleaned the cache
+            os.close(self._descriptor)
+            self._path = None
         if self._path is None:
             self._path = self._open()
         content = line + b"\n"
