@@ -24,6 +24,7 @@ from headrace.plan import Position, check_batch
 from headrace.report import Reporting
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
+from headrace.trace import Traced, trace_step
 
 
 class Loader:
@@ -179,6 +180,21 @@ class Loader:
         seals = self._running().seals
         if isinstance(seals, LeaderSeals):
             seals.propose(ppm, ramp_steps)
+
+    def trace(self, step: int) -> list[Traced]:
+        """The documents of a global batch, past or to come: (slot, source, path, row, start, end) of each stretch.
+
+        Counts are replayed from the nearest known ones, which takes the same moment for any step. A step that is not
+        yet agreed is named as it will be if the mix stays as it is.
+
+        Raises:
+            StateError: a step before 0, or before what the checkpoint's log reaches back to.
+        """
+        known = self._restored.log if self._run is None else self._run.stream.log
+        near = self._delivered if step >= self.step else Position.start(len(self.source_names))
+        if step < 0 or known[0].from_step > near.step:
+            raise StateError(f"step is {step}; this loader's log of the mix begins at step {known[0].from_step}")
+        return trace_step(self._data, near, known, step)
 
     def observe(self, batch: Batch, losses: torch.Tensor) -> None:
         """Report the losses of a micro-batch by source, without a collective and without waiting for a device.

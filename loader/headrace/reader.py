@@ -160,6 +160,10 @@ class BlockCache:
         """The file that holds a block of `source`."""
         return self._readers[source].path(block)
 
+    def name_of(self, source: int, block: int) -> str:
+        """The same, relative to the source's path."""
+        return self._readers[source].name(block)
+
     def clear(self) -> None:
         """Drop every block and close every shard."""
         self._blocks.clear()
