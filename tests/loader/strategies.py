@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import strategies as st
-
 from headrace.mix import PPM, Revision
+from hypothesis import strategies as st
 
 Ints = npt.NDArray[np.int64]
 
@@ -21,7 +20,9 @@ TABLE_EDGE = tuple((1 << 16) + near for near in (-2, -1, 0, 1, 2, 3))
 "sizes around the one where permutations change from a table to the Feistel network"
 
 table_sizes = st.one_of(st.integers(0, 300), st.sampled_from((4095, 4096, 4097)), st.integers(300, 9000))
-feistel_sizes = st.one_of(st.sampled_from(TABLE_EDGE[2:]), st.integers(1 << 16, 1 << 18), st.sampled_from((1 << 17, 1 << 18)))
+feistel_sizes = st.one_of(
+    st.sampled_from(TABLE_EDGE[2:]), st.integers(1 << 16, 1 << 18), st.sampled_from((1 << 17, 1 << 18))
+)
 whole_sizes = st.one_of(table_sizes, st.sampled_from(TABLE_EDGE), feistel_sizes)
 "sizes whose whole permutation can be looked at"
 
@@ -97,7 +98,7 @@ TOKEN_TYPES = (np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.
 
 @st.composite
 def documents(draw: st.DrawFn, dtype: npt.DTypeLike, max_documents: int = 12) -> list[list[int]]:
-    """Documents of a block, each of at least one id that `dtype` and an int64 batch can hold, the largest among them."""
+    """Documents of a block, each of at least one id that `dtype` and an int64 batch can hold, the largest too."""
     top = min(int(np.iinfo(dtype).max), (1 << 62) - 1)
     document = st.lists(st.one_of(st.integers(0, 9), st.integers(0, top), st.just(top)), min_size=1, max_size=20)
     return draw(st.lists(document, min_size=1, max_size=max_documents))

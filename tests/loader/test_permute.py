@@ -9,10 +9,10 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from headrace.permute import TABLE_LIMIT, feistel, key_of, num_bits, permutation, permute, subkey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.permute import TABLE_LIMIT, feistel, key_of, num_bits, permutation, permute, subkey
 from tests.loader import strategies
 
 WORD = (1 << 64) - 1
