@@ -6,6 +6,7 @@ import logging
 from .auth import repository as auth
 from .ingest import repository as ingest
 from .ingest.liveness import Downtime
+from .jobs import repository as jobs
 from .runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -19,9 +20,10 @@ async def note_downtime(runtime: Runtime) -> None:
     now = runtime.now()
     async with runtime.database.write() as session:
         alive_at = await ingest.last_tick(session)
+        anybody = await jobs.ids_in_progress(session)
         await ingest.tick(session, now)
-    since = now if alive_at is None else min(now, alive_at)
-    runtime.downtime = Downtime(since=since, until=now + runtime.settings.restart_grace_s)
+    if alive_at is not None and anybody:
+        runtime.downtime = Downtime(since=min(now, alive_at), until=now + runtime.settings.restart_grace_s)
 
 
 async def tick(runtime: Runtime, *, key_uses: bool) -> None:

@@ -6,6 +6,7 @@
     ├── ForbiddenError 403                the key lacks a scope
     ├── CsrfRefusedError 403              a browser write without its token, or from another origin
     ├── NotFoundError 404                 nothing with this id in the caller's project
+    ├── MethodNotAllowedError 405         the path exists, but not for this method
     ├── RequestTimedOutError 408          the body did not arrive in time
     ├── ConflictError 409                 the record can't be made as asked
     │   └── AttemptSupersededError 409    a newer attempt of the job has started

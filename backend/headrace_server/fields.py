@@ -12,8 +12,12 @@ MAX_RANKS = 1_000_000
 # No control characters: NUL can't be stored, and the rest has no place in a name.
 _PLAIN = r"^[^\x00-\x1f\x7f]*$"
 
+# Names are compared exactly, so none may begin or end with a space.
 Name = Annotated[
-    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", strip_whitespace=True)
+    str,
+    StringConstraints(
+        min_length=1, max_length=200, pattern=r"^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"
+    ),
 ]
 ShortText = Annotated[str, StringConstraints(max_length=255, pattern=_PLAIN)]
 PathText = Annotated[str, StringConstraints(max_length=4096, pattern=_PLAIN)]

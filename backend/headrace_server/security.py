@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from argon2 import PasswordHasher
@@ -21,8 +22,12 @@ _PREFIX_CHARS = len(KEY_MARK) + 8
 MIN_PASSWORD_CHARS = 12
 
 _hasher = PasswordHasher()
-# Verified when a user is unknown, so that answering takes as long as when one is known.
-_NOBODY = _hasher.hash(secrets.token_urlsafe(16))
+
+
+@cache
+def _nobody() -> str:
+    """Verified when a user is unknown, so that answering takes as long as when one is known."""
+    return _hasher.hash(secrets.token_urlsafe(16))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +88,7 @@ async def hash_password(password: str) -> str:
 
 def _verify(password_hash: str | None, password: str) -> bool:
     try:
-        return _hasher.verify(password_hash or _NOBODY, password) and password_hash is not None
+        return _hasher.verify(password_hash or _nobody(), password) and password_hash is not None
     except (VerificationError, InvalidHashError):
         return False
 

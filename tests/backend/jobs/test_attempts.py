@@ -1,0 +1,80 @@
+"""Starts of a job: once by id, the newest is live, and how they end."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from tests.backend.builders import attempt_body, record
+from tests.backend.world import World
+
+
+async def test_a_start_is_registered_once_however_often_it_is_sent(world: World) -> None:
+    job = await world.job()
+    body = attempt_body()
+    replies = await asyncio.gather(*(world.loader.post(f"{job}/attempts", json=body) for _ in range(16)))
+    assert {reply.status_code for reply in replies} == {200}
+    assert {(r.json()["id"], r.json()["number"]) for r in replies} == {(body["id"], 1)}
+
+
+async def test_a_newer_start_supersedes_the_older(world: World) -> None:
+    job, first = await world.running_job()
+    second = await world.attempt(job, resumed_from_step=7)
+    attempts = (await world.get(f"{job}/attempts"))["items"]
+    assert [(a["number"], a["state"]) for a in attempts] == [(1, "superseded"), (2, "live")]
+    assert attempts[1]["resumed_from_step"] == 7
+    assert (await world.loader.post(f"{job}/attempts", json=first)).json()["state"] == "superseded"
+    assert (await world.get(job))["attempt"] == 2
+    assert second["id"] == attempts[1]["id"]
+
+
+async def test_starts_at_once_are_numbered_without_gaps_and_one_is_live(world: World) -> None:
+    job = await world.job()
+    bodies = [attempt_body() for _ in range(8)]
+    replies = await asyncio.gather(*(world.loader.post(f"{job}/attempts", json=body) for body in bodies))
+    assert sorted(reply.json()["number"] for reply in replies) == list(range(1, 9))
+    states = [a["state"] for a in (await world.get(f"{job}/attempts"))["items"]]
+    assert states == ["superseded"] * 7 + ["live"]
+
+
+async def test_an_id_belongs_to_one_job(world: World) -> None:
+    _, first = await world.running_job()
+    other = await world.job("other")
+    reply = await world.loader.post(f"{other}/attempts", json=first)
+    assert (reply.status_code, reply.json()["code"]) == (409, "conflict")
+    assert (await world.loader.patch(f"{other}/attempts/{first['id']}", json={"state": "failed"})).status_code == 404
+
+
+@pytest.mark.parametrize(("state", "reason"), [("finished", None), ("failed", "out of memory on rank 3")])
+async def test_the_first_end_stands(world: World, state: str, reason: str | None) -> None:
+    job, attempt = await world.running_job()
+    await world.report(job, attempt, record(0), record(1))
+    path = f"{job}/attempts/{attempt['id']}"
+    ended = await world.loader.patch(path, json={"state": state, "reason": reason})
+    assert (ended.json()["state"], ended.json()["state_reason"]) == (state, reason)
+    again = await world.loader.patch(path, json={"state": "failed", "reason": "later"})
+    assert again.json() == ended.json()
+    found = await world.get(job)
+    assert found["state"] == state
+    assert (reason or "finished") in found["state_reason"]
+    world.clock.advance(7 * 86_400)
+    assert (await world.get(job))["state"] == state
+
+
+async def test_a_superseded_start_cannot_end_the_job(world: World) -> None:
+    job, first = await world.running_job()
+    second = await world.attempt(job)
+    await world.report(job, second, record(0), record(1))
+    reply = await world.loader.patch(f"{job}/attempts/{first['id']}", json={"state": "finished"})
+    assert reply.json()["state"] == "superseded"
+    assert (await world.get(job))["state"] == "running"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"world_size": 0}, {"id": "x"}, {"started_at": "now"}, {"hostname": "a\u0000"}, {"resumed_from_step": -1}],
+)
+async def test_a_wrong_start_is_refused(world: World, change: dict[str, object]) -> None:
+    job = await world.job()
+    assert (await world.loader.post(f"{job}/attempts", json=attempt_body(**change))).status_code == 422
+    assert (await world.loader.patch(f"{job}/attempts/{uuid.uuid4()}", json={"state": "live"})).status_code == 422

@@ -1,0 +1,157 @@
+"""The service in this process with a clock that tests turn, and clients of every kind of caller."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any
+
+import httpx
+from argon2 import PasswordHasher
+from fastapi import FastAPI
+from headrace_server.app import build_app
+from headrace_server.auth import service as auth
+from headrace_server.models import User
+from headrace_server.projects import repository as projects
+from headrace_server.runtime import Runtime
+from headrace_server.security import Scope
+from headrace_server.settings import Settings
+
+from tests.backend.builders import Body, attempt_body, job_body, record
+
+PASSWORD = "correct horse battery staple"
+
+
+@cache
+def _password_hash() -> str:
+    return PasswordHasher().hash(PASSWORD)
+
+
+class Clock:
+    """Unix seconds that move only when told to."""
+
+    def __init__(self) -> None:
+        self.now = time.time()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+class World:
+    """One running app. ``loader`` ingests, ``viewer`` reads, ``operator`` also operates, ``stranger`` is nobody."""
+
+    def __init__(self, app: FastAPI, clock: Clock) -> None:
+        self.app = app
+        self.clock = clock
+        self.runtime: Runtime = app.state.runtime
+        self._clients: list[httpx.AsyncClient] = []
+
+    async def open(self) -> None:
+        """Make the default project and the callers."""
+        self.stranger = self.client()
+        self.loader = await self.caller("ingest")
+        self.viewer = await self.caller("read")
+        self.operator = await self.caller("read", "operate")
+
+    def client(self, **headers: str) -> httpx.AsyncClient:
+        """A client that sends these headers."""
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=True)
+        client = httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers)
+        self._clients.append(client)
+        return client
+
+    async def key(self, *scopes: Scope, project: str = "default", expires_at: float | None = None) -> str:
+        """A new key."""
+        async with self.runtime.database.write() as session:
+            await projects.ensure(session, project, self.clock())
+            row = await projects.by_name(session, project)
+            assert row is not None
+            _, key = await auth.create_key(
+                session,
+                row,
+                name="-".join(scopes),
+                scopes=scopes,
+                by="test",
+                now=self.clock(),
+                expires_at=expires_at,
+                request_id="test",
+            )
+        return key
+
+    async def caller(self, *scopes: Scope, project: str = "default") -> httpx.AsyncClient:
+        """A client with a new key."""
+        return self.client(Authorization=f"Bearer {await self.key(*scopes, project=project)}")
+
+    async def add_user(self, username: str = "ada") -> None:
+        """A user who signs in with PASSWORD."""
+        async with self.runtime.database.write() as session:
+            session.add(User(username=username, password_hash=_password_hash(), created_at=self.clock()))
+
+    async def person(self, username: str = "ada") -> httpx.AsyncClient:
+        """A signed-in user's client, CSRF token included."""
+        await self.add_user(username)
+        client = self.client()
+        reply = await client.post("/api/v1/session", json={"username": username, "password": PASSWORD})
+        assert reply.status_code == 200, reply.text
+        client.headers["X-CSRF-Token"] = reply.json()["csrf_token"]
+        return client
+
+    async def job(self, name: str = "llama", **changes: Any) -> str:
+        """A registered job's path."""
+        reply = await self.loader.post("/api/v1/projects/default/jobs", json=job_body(name, **changes))
+        assert reply.status_code == 200, reply.text
+        return f"/api/v1/jobs/{reply.json()['id']}"
+
+    async def attempt(self, job: str, world_size: int = 2, **changes: Any) -> Body:
+        """A registered attempt's body."""
+        body = attempt_body(world_size, **changes)
+        reply = await self.loader.post(f"{job}/attempts", json=body)
+        assert reply.status_code == 200, reply.text
+        return body
+
+    async def running_job(self, world_size: int = 2) -> tuple[str, Body]:
+        """A job with a live attempt."""
+        job = await self.job()
+        return job, await self.attempt(job, world_size)
+
+    async def report(self, job: str, attempt: Body, *records: Body) -> Body:
+        """Post records, which must be taken as a batch; returns the reply."""
+        body = {"attempt": attempt["id"], "records": list(records or [record()])}
+        reply = await self.loader.post(f"{job}/reports", json=body)
+        assert reply.status_code == 202, reply.text
+        found: Body = reply.json()
+        return found
+
+    async def get(self, path: str, **query: Any) -> Any:
+        """What the operator reads there; it must be there."""
+        reply = await self.operator.get(path, params=query)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    async def edit(self, job: str, weights: dict[str, float], version: int, **more: Any) -> httpx.Response:
+        """An operator's edit of ``version``."""
+        body = {"weights": weights, "reason": "a test", **more}
+        return await self.operator.put(f"{job}/mix", json=body, headers={"If-Match": f'"v{version}"'})
+
+    async def close(self) -> None:
+        """Close the clients."""
+        for client in self._clients:
+            await client.aclose()
+
+
+@asynccontextmanager
+async def running_world(settings: Settings) -> AsyncIterator[World]:
+    """The app on a migrated database, running until the block ends."""
+    clock = Clock()
+    app = build_app(settings, clock)
+    async with app.router.lifespan_context(app):
+        world = World(app, clock)
+        try:
+            await world.open()
+            yield world
+        finally:
+            await world.close()
