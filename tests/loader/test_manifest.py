@@ -127,9 +127,8 @@ def test_files_without_documents_are_counted_and_read_past(folder: Path) -> None
 @pytest.mark.parametrize("order", [("a", "b", "c"), ("c", "b", "a")])
 def test_null_files_do_not_decide_the_type(folder: Path, order: tuple[str, str, str]) -> None:
     """F02: one file all null, one without nulls, one mixed, in both orders."""
-    for name, (documents, type_) in zip(
-        order, [([None, None], pa.null()), ([[1]], INTS), ([None, [2]], INTS)], strict=True
-    ):
+    files: list[tuple[Documents, pa.DataType]] = [([None, None], pa.null()), ([[1]], INTS), ([None, [2]], INTS)]
+    for name, (documents, type_) in zip(order, files, strict=True):
         parquet(folder / f"{name}.parquet", documents, type_)
     manifest = read_manifest("web", folder)
     assert sorted(ids for *_, ids in read_all(manifest)) == [[1], [2]]

@@ -97,8 +97,7 @@ def open_arrow_file(tail: bytes, column: str, version: ShardVersion) -> ArrowSha
     """Opens an IPC file that ends in `tail`; raises ShardError or SourceError naming it."""
     with naming(version.path):
         size = footer_bytes(tail, version.size_bytes)
-        footer = tail[-size:] if size <= len(tail) else bytes(map_file(version.path)[-size:])
-        contents = parse_footer(footer, version.size_bytes)
+        contents = parse_footer(tail[-size:] if size <= len(tail) else map_file(version.path)[-size:].data)
     return ArrowShard(contents, column, version)
 
 

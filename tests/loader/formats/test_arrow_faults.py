@@ -158,7 +158,7 @@ def test_counting_never_touches_tokens(tmp_path: Path) -> None:
 
         def num_tokens(path):
             memory = map_file(path)
-            contents = parse_footer(memory[-footer_bytes(bytes(memory[-10:]), memory.size):].tobytes(), memory.size)
+            contents = parse_footer(memory[-footer_bytes(bytes(memory[-10:]), memory.size):].data)
             column = find_column(contents.schema, "tokens")
             batches = locate(memory, column, contents.messages)
             address, hidden = memory.ctypes.data, 0

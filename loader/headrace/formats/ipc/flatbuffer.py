@@ -8,6 +8,7 @@ vtable holds its own size, the table's size and one 16-bit offset a field; zero 
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from struct import Struct
 from typing import TypeAlias
 
@@ -37,13 +38,16 @@ def read(buffer: Encoded, position: int, codec: Struct) -> int:
 class Table:
     """The table at `position` bytes into `buffer`."""
 
-    __slots__ = ("_buffer", "_position", "_vtable", "_vtable_bytes")
+    __slots__ = ("_buffer", "_offsets", "_position")
 
     def __init__(self, buffer: Encoded, position: int) -> None:
         self._buffer = buffer
         self._position = position
-        self._vtable = position - read(buffer, position, INT32)
-        self._vtable_bytes = read(buffer, self._vtable, UINT16)
+        vtable = position - read(buffer, position, INT32)
+        size = read(buffer, vtable, UINT16)
+        if size < 4 or vtable + size > len(buffer):
+            raise CorruptError(f"has a vtable of {size} bytes at byte {vtable} of {len(buffer)}")
+        self._offsets: tuple[int, ...] = struct.unpack_from(f"<{size // 2 - 2}H", buffer, vtable + 4)
 
     @classmethod
     def root(cls, buffer: Encoded, position: int = 0) -> Table:
@@ -51,8 +55,7 @@ class Table:
         return cls(buffer, position + read(buffer, position, UINT32))
 
     def _field(self, field: int) -> int:
-        entry = 4 + 2 * field
-        offset = read(self._buffer, self._vtable + entry, UINT16) if entry < self._vtable_bytes else 0
+        offset = self._offsets[field] if field < len(self._offsets) else 0
         return self._position + offset if offset else 0
 
     def _target(self, field: int) -> int:
@@ -92,70 +95,73 @@ class Table:
 
 
 def gather(memory: Memory, positions: Positions, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """The numbers of type `dtype` at byte `positions` (n,) of `memory`, as (n,); raises CorruptError outside it."""
+    """The numbers of type `dtype` at byte `positions` of `memory`, in their shape; raises CorruptError outside it."""
     item = np.dtype(dtype)
     if positions.size == 0:
-        return np.empty(0, item)
-    if positions.min() < 0 or positions.max() + item.itemsize > memory.size:
-        raise CorruptError(f"it points to bytes {positions.min()} to {positions.max()} of {memory.size}")
-    if (positions % item.itemsize).any():
-        return np.ascontiguousarray(memory[positions[:, None] + np.arange(item.itemsize)]).view(item)[:, 0]
+        return np.empty(positions.shape, item)
+    # As unsigned numbers, positions before the start are far beyond the end.
+    last = int(np.maximum.reduce(positions.astype(np.uint64), axis=None))
+    if last + item.itemsize > memory.size:
+        raise CorruptError(f"points to byte {positions.min()} or {positions.max()} of {memory.size}")
+    if int(np.bitwise_or.reduce(positions, axis=None)) & (item.itemsize - 1):
+        return np.ascontiguousarray(memory[positions[..., None] + np.arange(item.itemsize)]).view(item)[..., 0]
     whole = memory[: memory.size - memory.size % item.itemsize].view(item)
     return whole[positions // item.itemsize]
 
 
-def gather_int64(memory: Memory, positions: Positions, dtype: npt.DTypeLike) -> Positions:
+def gather_int64(memory: Memory, positions: Positions, dtype: str) -> Positions:
     """`gather`, widened to int64."""
-    return gather(memory, positions, dtype).astype(np.int64)
+    return gather(memory, positions, dtype).astype(np.int64, copy=False)
 
 
+@dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables of one kind at `positions` (n,) of `memory`: each method is `Table`'s, for all of them at once."""
+    """Tables of one kind in `memory`; `fields` is int64 (n, num_fields), the byte of each field or 0 for none."""
 
-    __slots__ = ("_memory", "_positions", "_vtable_bytes", "_vtables")
-
-    def __init__(self, memory: Memory, positions: Positions) -> None:
-        self._memory = memory
-        self._positions = positions
-        self._vtables = positions - gather_int64(memory, positions, "<i4")
-        self._vtable_bytes = gather_int64(memory, self._vtables, "<u2")
+    memory: Memory
+    fields: Positions
 
     @classmethod
-    def roots(cls, memory: Memory, positions: Positions) -> Tables:
+    def at(cls, memory: Memory, positions: Positions, num_fields: int) -> Tables:
+        """The tables at `positions` (n,), with the first `num_fields` of their fields."""
+        vtables = positions - gather_int64(memory, positions, "<i4")
+        places = 2 * np.arange(num_fields + 2)
+        # A short vtable may end where the memory does; what lies beyond it is not used.
+        entries = gather_int64(memory, np.minimum(vtables[:, None] + places, memory.size - 2), "<u2")
+        sizes, offsets = entries[:, :1], entries[:, 2:]
+        if (vtables + entries[:, 0] > memory.size).any():
+            raise CorruptError("has a vtable outside the file")
+        return cls(memory, np.where((places[2:] < sizes) & (offsets > 0), positions[:, None] + offsets, 0))
+
+    @classmethod
+    def roots(cls, memory: Memory, positions: Positions, num_fields: int) -> Tables:
         """The tables that the flatbuffers starting at `positions` are about."""
-        return cls(memory, positions + gather_int64(memory, positions, "<u4"))
+        return cls.at(memory, positions + gather_int64(memory, positions, "<u4"), num_fields)
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Tables:
         """Those of them where `mask`, bool (n,), is true."""
-        return Tables(self._memory, self._positions[mask])
-
-    def _fields(self, field: int) -> Positions:
-        entry = 4 + 2 * field
-        known = entry < self._vtable_bytes
-        # A vtable too short for the field is asked for its own size instead, and the answer dropped.
-        offsets = gather_int64(self._memory, self._vtables + np.where(known, entry, 0), "<u2")
-        return np.where(known & (offsets > 0), self._positions + offsets, 0)
-
-    def numbers(self, field: int, dtype: npt.DTypeLike, default: int = 0) -> Positions:
-        """Scalar field number `field` of each, int64 (n,), `default` where absent."""
-        positions = self._fields(field)
-        return np.where(positions > 0, gather_int64(self._memory, positions, dtype), default)
+        return Tables(self.memory, self.fields[mask])
 
     def present(self, field: int) -> npt.NDArray[np.bool_]:
         """Which of them have field number `field`, bool (n,)."""
-        return self._fields(field) > 0
+        return self.fields[:, field] > 0
 
-    def tables(self, field: int) -> Tables:
-        """The tables that field number `field` points to; raises CorruptError where one is absent."""
-        return Tables(self._memory, self._targets(field))
+    def numbers(self, field: int, dtype: str, default: int = 0) -> Positions:
+        """Scalar field number `field` of each, int64 (n,), `default` where absent."""
+        positions = self.fields[:, field]
+        return np.where(positions > 0, gather_int64(self.memory, positions, dtype), default)
 
-    def vectors(self, field: int) -> tuple[Positions, Positions]:
-        """Where the vector in field number `field` of each starts, and its length in items; both int64 (n,)."""
-        positions = self._targets(field)
-        return positions + 4, gather_int64(self._memory, positions, "<u4")
+    def tables(self, field: int, num_fields: int) -> Tables:
+        """The tables that field number `field` of each points to; raises CorruptError where one is absent."""
+        return Tables.at(self.memory, self._targets((field,))[:, 0], num_fields)
 
-    def _targets(self, field: int) -> Positions:
-        positions = self._fields(field)
+    def vectors(self, *fields: int) -> tuple[Positions, Positions]:
+        """Where the vectors in `fields` of each start, and their lengths in items; both int64 (n, len(fields))."""
+        positions = self._targets(fields)
+        return positions + 4, gather_int64(self.memory, positions, "<u4")
+
+    def _targets(self, fields: tuple[int, ...]) -> Positions:
+        positions = self.fields[:, fields]
         if not positions.all():
-            raise CorruptError(f"metadata has a message without field {field}")
-        return positions + gather_int64(self._memory, positions, "<u4")
+            raise CorruptError(f"has a message without one of the fields {fields}")
+        return positions + gather_int64(self.memory, positions, "<u4")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace.formats.faults import CorruptError
-from headrace.formats.ipc.flatbuffer import INT8, INT16, INT32, INT64, UINT32, Memory, Positions, Table, read
+from headrace.formats.ipc.flatbuffer import INT8, INT16, INT32, INT64, UINT32, Encoded, Memory, Positions, Table, read
 from headrace.formats.ipc.schema import Schema
 
 FILE_MAGIC = b"ARROW1"
@@ -19,17 +20,31 @@ _TRAILER_BYTES = 10
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The record batch messages of a file: where each starts and where its body does, both int64 (num_batches,)."""
+    """The record batch messages of a file, as its footer lists them; `blocks` is (num_batches,) of the footer's Block.
 
-    offsets: Positions
-    bodies: Positions
+    For a large footer it is a view of the mapped file: nothing is held a batch.
+    """
+
+    blocks: npt.NDArray[np.void]
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return len(self.blocks)
 
     def run(self, first: int, last: int) -> Messages:
         """The messages first ≤ i < last."""
-        return Messages(self.offsets[first:last], self.bodies[first:last])
+        return Messages(self.blocks[first:last])
+
+    @property
+    def offsets(self) -> Positions:
+        """The byte where each message starts, int64 (num_batches,)."""
+        offsets: Positions = self.blocks["offset"].astype(np.int64)
+        return offsets
+
+    @property
+    def bodies(self) -> Positions:
+        """The byte where each message's body starts, int64 (num_batches,)."""
+        bodies: Positions = self.offsets + self.blocks["metadata_bytes"]
+        return bodies
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +64,15 @@ def footer_bytes(tail: bytes, size_bytes: int) -> int:
     return size + _TRAILER_BYTES
 
 
-def parse_footer(footer: bytes, size_bytes: int) -> Contents:
-    """The contents of a file of `size_bytes` from its last `footer_bytes`."""
+def parse_footer(footer: Encoded) -> Contents:
+    """The contents of a file whose last bytes, from its footer on, are `footer`."""
     root = Table.root(footer)
     schema_table = root.table(1)
     if schema_table is None:
         raise CorruptError("has no schema in its footer")
     schema = Schema.parse(schema_table, root.number(0, INT16))
     start, length = root.vector(3, _BLOCK.itemsize)
-    blocks = np.frombuffer(footer, _BLOCK, length, start) if length else np.empty(0, _BLOCK)
-    offsets = blocks["offset"].astype(np.int64)
-    bodies = offsets + blocks["metadata_bytes"]
-    ends = bodies + blocks["body_bytes"]
-    if length and (offsets.min() < 8 or (bodies < offsets).any() or (ends < bodies).any() or ends.max() > size_bytes):
-        raise CorruptError("lists record batches in its footer that lie outside the file")
-    return Contents(schema, Messages(offsets, bodies))
+    return Contents(schema, Messages(np.frombuffer(footer, _BLOCK, length, start) if length else np.empty(0, _BLOCK)))
 
 
 def is_stream(head: bytes) -> bool:
@@ -81,8 +90,7 @@ def walk(memory: Memory, start: int = 0) -> Contents:
     CorruptError when it has no schema, or when bytes follow the end marker of a stream that is the whole file.
     """
     schema: Schema | None = None
-    offsets: list[int] = []
-    bodies: list[int] = []
+    blocks: list[tuple[int, int, int, int]] = []
     cut: str | None = None
     position = start
     data = memory.data
@@ -107,12 +115,11 @@ def walk(memory: Memory, start: int = 0) -> Contents:
         if kind == _SCHEMA and header is not None:
             schema = Schema.parse(header, message.number(0, INT16))
         elif kind == _RECORD_BATCH:
-            offsets.append(position)
-            bodies.append(body)
+            blocks.append((position, body - position, 0, end - body))
         position = end
     if schema is None:
         raise CorruptError(cut or "holds no schema message")
-    return Contents(schema, Messages(np.array(offsets, np.int64), np.array(bodies, np.int64)), cut)
+    return Contents(schema, Messages(np.array(blocks, _BLOCK)), cut)
 
 
 def _prefix(data: memoryview, position: int) -> tuple[int, int]:
