@@ -32,7 +32,7 @@ class Backlog:
         self._acknowledged: dict[tuple[str, int, int], int] = {}
 
     def batch(self, most_records: int, most_bytes: int) -> list[Entry]:
-        """The oldest records that are not acknowledged, at most so many, each rank's in order; again until `acknowledge`."""
+        """The oldest records that are not acknowledged, each rank's in order; the same again until `acknowledge`."""
         segments = self._spool.segments(self._attempt)
         self._acknowledged = {s.key: self._acknowledged[s.key] for s in segments if s.key in self._acknowledged}
         entries: list[Entry] = []

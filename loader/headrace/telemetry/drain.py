@@ -107,6 +107,8 @@ class Drain:
             more = [self._drain(registration) for registration in self._attempts()]
         except ServiceError as error:
             self._notices.failure(error)
+            if self._deadline is not None and error.pause_s > 0:  # longer than what is left of this process
+                self._deadline = time.monotonic()
             return self._backoff.after(error)
         except Exception as error:  # a full disk, a file that another process removed: nothing may end this thread
             self._notices.warn("drain", f"sending reports failed ({type(error).__name__}: {error}); it is tried again")

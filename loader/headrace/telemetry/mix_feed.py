@@ -120,6 +120,8 @@ class MixFeed:
             self._converse()
         except ServiceError as error:
             self._notices.failure(error)
+            if self._deadline is not None and error.pause_s > 0:  # longer than what is left of this process
+                self._deadline = time.monotonic()
             return self._retry_after(error)
         except Exception as error:  # nothing may end this thread
             self._notices.warn("mix", f"talking about the mix failed ({type(error).__name__}: {error}); tried again")

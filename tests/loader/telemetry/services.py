@@ -76,28 +76,26 @@ class Service:
         return self.misbehave(request) or self._behave(request)
 
     def _behave(self, request: Request) -> Reply:
-        where = request.path.removeprefix("/api/v1")
-        match request.method, where.split("/")[-1]:
-            case "POST", "jobs":
-                return Reply(200, {"id": JOB_ID, "name": request.body["name"]})
-            case "POST", "attempts":
-                return Reply(200, {"id": request.body["id"], "state": "live"})
-            case "PATCH", _:
-                return Reply(200, {"state": request.body["state"]})
-            case "POST", "reports":
-                return self._take(request.body)
-            case "POST", "activations":
-                activation = {**request.body, "version": len(self.activations) + 1}
-                self.activations.append(activation)
-                return Reply(200, activation)
-            case "GET", "activations":
-                return Reply(200, {"items": self.activations})
-            case "GET", "mix":
-                etag = f'"v{self.mix["version"]}"'
-                if request.headers.get("if-none-match") == etag:
-                    return Reply(304)
-                return Reply(200, self.mix, {"ETag": etag})
-        return Reply(404, {"code": "not_found", "detail": where})
+        rules: dict[tuple[str, str], Callable[[Request], Reply]] = {
+            ("POST", "jobs"): lambda r: Reply(200, {"id": JOB_ID, "name": r.body["name"]}),
+            ("POST", "attempts"): lambda r: Reply(200, {"id": r.body["id"], "state": "live"}),
+            ("POST", "reports"): lambda r: self._take(r.body),
+            ("POST", "activations"): self._record,
+            ("GET", "activations"): lambda r: Reply(200, {"items": self.activations}),
+            ("GET", "mix"): self._show_mix,
+        }
+        if request.method == "PATCH":
+            return Reply(200, {"state": request.body["state"]})
+        return rules[request.method, request.path.split("/")[-1]](request)
+
+    def _record(self, request: Request) -> Reply:
+        self.activations.append({**request.body, "version": len(self.activations) + 1})
+        return Reply(200, self.activations[-1])
+
+    def _show_mix(self, request: Request) -> Reply:
+        etag = f'"v{self.mix["version"]}"'
+        unchanged = request.headers.get("if-none-match") == etag
+        return Reply(304) if unchanged else Reply(200, self.mix, {"ETag": etag})
 
     def _take(self, batch: Any) -> Reply:
         known = {(attempt, r["rank"], r["seq"]) for attempt, r in self.records}

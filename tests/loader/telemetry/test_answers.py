@@ -69,4 +69,4 @@ def test_weights_that_are_no_mix_are_refused(change: dict[str, object]) -> None:
 def test_garbage_anywhere_is_a_service_error_or_is_read(key: str, value: object) -> None:
     for read, body in ((read_receipt, RECEIPT), (read_mix, MIX), (read_activation, ACTIVATION), (read_activations, {})):
         with suppress(ServiceError):
-            read({**body, key: value})  # type: ignore[operator]
+            read({**body, key: value})

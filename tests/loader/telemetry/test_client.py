@@ -6,8 +6,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from email.utils import format_datetime
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 from headrace.telemetry import client as client_module
