@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ MAX_BLOCKS: Final = 1 << 22
 """Blocks a source has at most: beyond, neighbouring blocks of a shard are joined."""
 
 _MAX_THREADS: Final = 16
+_FILES_AT_ONCE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +133,27 @@ def read_manifest(
 def _read_tables(name: str, found: Found, column: str) -> Iterator[BlockTable]:
     """The table of every shard, in order; the first fault in that order is raised with the source's name."""
 
-    def read(file: tuple[str, int]) -> BlockTable:
-        path, size_bytes = file
-        shard = open_shard(found.root / path, column=column, size_bytes=size_bytes)
-        try:
-            return shard.table()
-        finally:
-            shard.close()
+    def read(files: Sequence[tuple[str, int]]) -> list[BlockTable]:
+        return [_read_table(found.root / path, column, size_bytes) for path, size_bytes in files]
 
     threads = min(_MAX_THREADS, 4 * (os.cpu_count() or 1), len(found.files))
+    step = max(1, min(_FILES_AT_ONCE, len(found.files) // (4 * threads)))
+    parts = [found.files[first : first + step] for first in range(0, len(found.files), step)]
     with ThreadPoolExecutor(threads, thread_name_prefix="headrace-manifest") as pool:
         try:
-            yield from pool.map(read, found.files)
+            for tables in pool.map(read, parts):
+                yield from tables
         except DataError as error:
             pool.shutdown(cancel_futures=True)
             raise type(error)(f"source '{name}': {error}") from error
+
+
+def _read_table(path: Path, column: str, size_bytes: int) -> BlockTable:
+    shard = open_shard(path, column=column, size_bytes=size_bytes)
+    try:
+        return shard.table()
+    finally:
+        shard.close()
 
 
 def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], factor: int) -> SourceManifest:
