@@ -3,8 +3,15 @@
 Weights are whole parts per million. Each source keeps an accumulator: a million times the exact integral of its weight,
 less a million for each sequence delivered, so that the accumulators always sum to zero. The next sequence goes by quota
 and deadline (Tijdeman 1980, *The chairman assignment problem*): among the sources that are owed at least
-1/(2K − 2) of a sequence, the one whose deficit would first reach 1 − 1/(2K − 2). At constant weights no source is ever
-further than that from its integral.
+1/(2K − 2) of a sequence, the one whose deficit would first reach d = 1 − 1/(2K − 2); once any is beyond d, the one that
+is owed most.
+
+How far K sources can be from their integrals after any sequence (proofs in `docs/decisions/0006-mix-bounds.md`):
+
+- at constant weights from the start, at most d on either side;
+- through any log of changes that pauses no source while it is owed, less than 1 ahead, and at most
+  1/2 + … + 1/K + d < 1 + ln K behind;
+- with pauses no rule can promise that: K/4 on either side can be forced on it.
 """
 
 from __future__ import annotations
@@ -12,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +68,7 @@ def weights_to_ppm(weights: Mapping[str, float], sources: Sequence[str]) -> dict
     check_names(weights, sources)
     for name in sources:
         check_weight(name, weights[name])
-    exact = [Fraction(weights[name]) for name in sources]
+    exact = [_exactly(weights[name]) for name in sources]
     total = sum(exact)
     if total == 0:
         raise ConfigError("every weight is 0; at least one source must have a positive weight")
@@ -72,6 +80,12 @@ def weights_to_ppm(weights: Mapping[str, float], sources: Sequence[str]) -> dict
                 "part in a million; raise it, or set it to 0 to pause the source"
             )
     return dict(zip(sources, ppm, strict=True))
+
+
+def _exactly(weight: float) -> Fraction:
+    # NumPy's narrow floats are no kind that Fraction takes, and each is exactly some float.
+    number: object = weight
+    return Fraction(number) if isinstance(number, Rational) else Fraction(float(weight))
 
 
 def _largest_remainder(quotas: Sequence[Fraction]) -> list[int]:
@@ -90,15 +104,20 @@ def weights_at(log: Sequence[Revision], step: int, sources: Sequence[str]) -> di
     Of two changes at one step the later wins. A source that a revision does not name has weight 0.
     """
     last = max(i for i, revision in enumerate(log) if revision.from_step <= step)
-    revision = log[last]
-    target = {name: revision.weights_ppm.get(name, 0) for name in sources}
-    done = step - revision.from_step
-    if last == 0 or done >= revision.ramp_steps:
-        return target
-    before = weights_at(log[:last], revision.from_step, sources)
-    ramp = revision.ramp_steps
-    quotas = [Fraction(before[name] * (ramp - done) + target[name] * done, ramp) for name in sources]
-    return dict(zip(sources, _largest_remainder(quotas), strict=True))
+    # Back to the newest change that was complete before the next one began, then on through the ramps since.
+    until = step
+    ramps: list[tuple[Revision, int]] = []
+    while last > 0 and until - log[last].from_step < log[last].ramp_steps:
+        ramps.append((log[last], until - log[last].from_step))
+        until = log[last].from_step
+        last -= 1
+    weights = [log[last].weights_ppm.get(name, 0) for name in sources]
+    for revision, done in reversed(ramps):
+        ramp = revision.ramp_steps
+        target = [revision.weights_ppm.get(name, 0) for name in sources]
+        moved = [Fraction(a * (ramp - done) + b * done, ramp) for a, b in zip(weights, target, strict=True)]
+        weights = _largest_remainder(moved)
+    return dict(zip(sources, weights, strict=True))
 
 
 def revision_at(log: Sequence[Revision], step: int) -> Revision:
@@ -119,24 +138,25 @@ def assign(weights: Ints, accumulators: Ints, chosen: npt.NDArray[np.int32]) -> 
     scale = np.int64(max(2 * num_sources - 2, 1))
     for i in range(chosen.shape[0]):
         best = -1
-        best_eligible = False
+        best_rank = 0
         best_slack = np.int64(0)
         for k in range(num_sources):
             accumulators[k] += weights[k]
             if weights[k] == 0:
                 continue
             owed = accumulators[k] * scale
-            eligible = owed >= PPM
             slack = PPM * (scale - 1) - owed
-            if best < 0 or eligible > best_eligible:
+            # Overdue, owed enough, or neither; paused sources may leave none that is owed.
+            rank = 2 if slack < 0 else 1 if owed >= PPM else 0
+            if best < 0 or rank > best_rank:
                 better = True
-            elif eligible < best_eligible:
+            elif rank < best_rank:
                 better = False
-            elif eligible:
+            elif rank == 1:
                 better = slack * weights[best] < best_slack * weights[k]
             else:
                 better = slack < best_slack
             if better:
-                best, best_eligible, best_slack = k, eligible, slack
+                best, best_rank, best_slack = k, rank, slack
         accumulators[best] -= PPM
         chosen[i] = best
