@@ -1,3 +1,5 @@
+import { VisuallyHidden } from "@mantine/core";
+
 import { useConnection } from "@/api/live/use-live-updates";
 import { useNow } from "@/lib/use-now";
 
@@ -15,9 +17,7 @@ export function LiveIndicator() {
         <span className={classes.dot} aria-hidden="true" />
         {liveText(state, connection.lastContactMs, now)}
       </span>
-      <span role="status" className="mantine-VisuallyHidden-root">
-        {state}
-      </span>
+      <VisuallyHidden role="status">{state}</VisuallyHidden>
     </>
   );
 }

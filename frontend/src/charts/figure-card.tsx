@@ -37,7 +37,7 @@ export function FigureCard({ jobId, jobName, name, x }: Props) {
       </header>
       {figure && <p className={classes.description}>{figure.description}</p>}
       {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isPending && <Skeleton height={260} radius="sm" />}
+      {query.isPending && <Skeleton height={300} radius="sm" />}
       {figure && <CardBody figure={figure} view={view} />}
     </section>
   );

@@ -2,11 +2,12 @@ import { Link } from "@tanstack/react-router";
 
 import type { JobSummary } from "@/api/types";
 import { CopyableId } from "@/components/copyable-id";
+import { DataWait } from "@/components/data-wait";
 import { MixBar } from "@/components/mix-bar";
 import { StateBadge } from "@/components/state-badge";
 import { StepProgress } from "@/components/step-progress";
 import { Age } from "@/components/time";
-import { formatRate, formatShare } from "@/lib/format";
+import { formatRate } from "@/lib/format";
 import { ppm, share, tokensPerSecond } from "@/lib/units";
 
 import classes from "./jobs-page.module.css";
@@ -23,11 +24,11 @@ export function JobRow({ job }: { job: JobSummary }) {
         </Link>
         <CopyableId id={job.id} label="job id" />
       </th>
-      <td role="cell" data-label="State">
+      <td role="cell" data-label="State" className={classes.half}>
         <StateBadge state={job.state} />
         <p className={classes.reason}>{job.state_reason}</p>
       </td>
-      <td role="cell" data-label="Step">
+      <td role="cell" data-label="Step" className={classes.half}>
         <StepProgress step={job.step} totalSteps={job.total_steps} />
       </td>
       <td role="cell" data-label="Speed" className={classes.number}>
@@ -37,7 +38,7 @@ export function JobRow({ job }: { job: JobSummary }) {
         {job.ranks_live} / {job.ranks_total}
       </td>
       <td role="cell" data-label="Data wait" className={classes.number}>
-        {formatShare(wait)}
+        <DataWait wait={wait} />
       </td>
       <td role="cell" data-label="Mix" className={classes.mix}>
         <MixBar

@@ -22,10 +22,12 @@ const SETTLE_MS = 150;
 interface Props {
   job: Job;
   newest: MixVersion;
+  /** A new version was made. */
+  onSent: () => void;
 }
 
 /** The form that makes a new version of the mix. */
-export function MixEditor({ job, newest }: Props) {
+export function MixEditor({ job, newest, onSent }: Props) {
   const order = job.mix.map(({ source }) => source);
   const edit = useMixEdit(job.id, newest, order);
   const [tried, setTried] = useState(false);
@@ -46,9 +48,8 @@ export function MixEditor({ job, newest }: Props) {
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     setTried(!ready);
-    if (ready) edit.send.mutate();
+    if (ready) edit.send.mutate(undefined, { onSuccess: onSent });
   };
-  const problems = tried ? [weightProblem, scheduleProblem] : [];
   return (
     <>
       {edit.theirs && (
@@ -69,6 +70,7 @@ export function MixEditor({ job, newest }: Props) {
         <ScheduleFields
           schedule={edit.schedule}
           parsed={edit.parsed}
+          tried={tried}
           currentStep={job.step}
           onSchedule={edit.setSchedule}
         />
@@ -86,13 +88,10 @@ export function MixEditor({ job, newest }: Props) {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
           }}
         />
-        {problems.map(
-          (problem) =>
-            problem !== null && (
-              <p key={problem} role="alert" className={classes.problem}>
-                {problem}
-              </p>
-            ),
+        {tried && weightProblem !== null && (
+          <p role="alert" className={classes.problem}>
+            {weightProblem}
+          </p>
         )}
         {edit.send.isError && !hasStatus(edit.send.error, 412) && (
           <ErrorState error={edit.send.error} />

@@ -24,6 +24,15 @@ export function parseWhole(text: string): number | null {
   return value <= MAX_STEP ? value : null;
 }
 
+const WHOLE_NUMBER = "give a whole number from 0 on";
+
+function stepError(text: string, step: number | null): string | null {
+  if (step !== null) return null;
+  return text.trim() === ""
+    ? "Give the first step with the new weights"
+    : `'${text}' is not a step; ${WHOLE_NUMBER}`;
+}
+
 /** The step and the ramp of a schedule, with what is wrong with either. */
 export function parseSchedule({ when, step, ramp }: Schedule): ParsedSchedule {
   const fromStep = when === "now" ? null : parseWhole(step);
@@ -31,11 +40,7 @@ export function parseSchedule({ when, step, ramp }: Schedule): ParsedSchedule {
   return {
     fromStep,
     rampSteps: rampSteps ?? 0,
-    stepError:
-      when === "at-step" && fromStep === null
-        ? `'${step}' is not a step; give a whole number from 0 on`
-        : null,
-    rampError:
-      rampSteps === null ? `'${ramp}' is no number of steps; give a whole number from 0 on` : null,
+    stepError: when === "now" ? null : stepError(step, fromStep),
+    rampError: rampSteps === null ? `'${ramp}' is no number of steps; ${WHOLE_NUMBER}` : null,
   };
 }

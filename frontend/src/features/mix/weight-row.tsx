@@ -1,8 +1,10 @@
+import type { CSSProperties } from "react";
+
 import { Icon } from "@/components/icons";
 import { SourceName } from "@/components/source-name";
 import { formatEpochs, formatPpm, formatPpmDelta } from "@/lib/format";
 import { sourceColor } from "@/lib/source-colors";
-import { ppm, WHOLE, type Ppm } from "@/lib/units";
+import { ppm, ppmToPercent, WHOLE, type Ppm } from "@/lib/units";
 
 import type { DraftRow } from "./mix-draft";
 import classes from "./mix-editor.module.css";
@@ -22,6 +24,13 @@ interface Props {
 /** An arrow key moves a slider by this: 0.1 %. */
 const STEP = 1000;
 
+/** The slider's colour and how much of its track is filled, for the stylesheet. */
+const sliderStyle = (index: number, weight: Ppm) =>
+  ({
+    "--slider-color": sourceColor(index),
+    "--slider-fill": `${ppmToPercent(weight)}%`,
+  }) as CSSProperties;
+
 export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, onLock }: Props) {
   const { source, weight, locked } = row;
   const paused = weight === 0;
@@ -36,7 +45,7 @@ export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, 
         <input
           type="range"
           className={classes.slider}
-          style={{ accentColor: sourceColor(index) }}
+          style={sliderStyle(index, weight)}
           min={0}
           max={WHOLE}
           step={STEP}
@@ -69,7 +78,7 @@ export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, 
           <Icon name={paused ? "play" : "pause"} />
         </button>
       </td>
-      <td role="cell" className={classes.number} data-label="Now">
+      <td role="cell" className={classes.number} data-label="Before">
         {formatPpm(before)}
       </td>
       <td role="cell" className={classes.number} data-label="Change" data-sign={Math.sign(delta)}>

@@ -1,4 +1,4 @@
-import { Button, Switch } from "@mantine/core";
+import { Button, Switch, VisuallyHidden } from "@mantine/core";
 import { useState } from "react";
 
 import type { MixPreview } from "@/api/types";
@@ -32,10 +32,10 @@ export function WeightTable({ draft, preview, onDraft }: Props) {
               Weight
             </th>
             <th role="columnheader" scope="col">
-              <span className="mantine-VisuallyHidden-root">Lock and pause</span>
+              <VisuallyHidden>Lock and pause</VisuallyHidden>
             </th>
             <th role="columnheader" scope="col" className={classes.number}>
-              Now
+              v{draft.basis}
             </th>
             <th role="columnheader" scope="col" className={classes.number}>
               Change

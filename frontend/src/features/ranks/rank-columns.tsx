@@ -6,6 +6,7 @@ import { Age } from "@/components/time";
 import {
   formatBytes,
   formatCount,
+  formatMetric,
   formatMillis,
   formatRate,
   formatShare,
@@ -33,33 +34,33 @@ const number = (
 ): RankColumn => ({ key: sort, label, width, sort, number: true, cell });
 
 const FIXED: readonly RankColumn[] = [
-  { key: "rank", label: "Rank", width: 70, sort: "rank", number: true, cell: ({ rank }) => rank },
+  { key: "rank", label: "Rank", width: 60, sort: "rank", number: true, cell: ({ rank }) => rank },
   {
     key: "state",
     label: "State",
-    width: 130,
+    width: 118,
     sort: "state",
     cell: ({ state }) => <StateBadge state={state} />,
   },
-  { key: "step", label: "Step", width: 100, number: true, cell: ({ step }) => formatCount(step) },
-  number("step_lag", "Lag, steps", 100, ({ step_lag }) => formatCount(step_lag)),
-  number("tokens_per_s", "Speed", 120, ({ tokens_per_s }) =>
+  { key: "step", label: "Step", width: 80, number: true, cell: ({ step }) => formatCount(step) },
+  number("step_lag", "Lag, steps", 88, ({ step_lag }) => formatCount(step_lag)),
+  number("tokens_per_s", "Speed", 100, ({ tokens_per_s }) =>
     formatRate(tokensPerSecond(tokens_per_s)),
   ),
-  number("wait_p50_ms", "Wait p50", 95, ({ wait_p50_ms }) => formatMillis(millis(wait_p50_ms))),
-  number("wait_p99_ms", "Wait p99", 95, ({ wait_p99_ms }) => formatMillis(millis(wait_p99_ms))),
-  number("wait_max_ms", "Wait max", 95, ({ wait_max_ms }) => formatMillis(millis(wait_max_ms))),
-  number("wait_share", "Waiting", 90, ({ wait_share }) => formatShare(share(wait_share))),
-  number("queue_depth", "Queue", 80, ({ queue_depth }) => formatCount(queue_depth)),
-  number("rss_bytes", "Memory", 95, ({ rss_bytes }) => formatBytes(bytes(rss_bytes))),
-  number("dropped", "Dropped reports", 135, ({ dropped }) => formatCount(dropped)),
-  number("mix_version", "Mix", 70, ({ mix_version }) =>
+  number("wait_p50_ms", "Wait p50", 82, ({ wait_p50_ms }) => formatMillis(millis(wait_p50_ms))),
+  number("wait_p99_ms", "Wait p99", 82, ({ wait_p99_ms }) => formatMillis(millis(wait_p99_ms))),
+  number("wait_max_ms", "Wait max", 82, ({ wait_max_ms }) => formatMillis(millis(wait_max_ms))),
+  number("wait_share", "Waiting", 72, ({ wait_share }) => formatShare(share(wait_share))),
+  number("queue_depth", "Queue", 62, ({ queue_depth }) => formatMetric(queue_depth)),
+  number("rss_bytes", "Memory", 84, ({ rss_bytes }) => formatBytes(bytes(rss_bytes))),
+  number("dropped", "Dropped", 76, ({ dropped }) => formatCount(dropped)),
+  number("mix_version", "Mix", 52, ({ mix_version }) =>
     mix_version === null ? UNKNOWN : `v${mix_version}`,
   ),
   {
     key: "host",
     label: "Host",
-    width: 160,
+    width: 130,
     sort: "host",
     cell: ({ host, local_rank }) => `${host} · ${local_rank}`,
   },
