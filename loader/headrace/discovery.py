@@ -137,9 +137,9 @@ class _Walk:
         return why
 
     def _file(self, name: str, status: os.stat_result) -> None:
-        if not name.isprintable() or any(0xD800 <= ord(letter) <= 0xDFFF for letter in name):
+        if any(0xD800 <= ord(letter) <= 0xDFFF for letter in name):  # a byte that os.fsdecode could not decode
             raise SourceError(
-                f"source '{self.source}': {self.root} has a shard named {name!r}; rename it to printable UTF-8"
+                f"source '{self.source}': {self.root} has a shard named {name!r}; rename it to valid UTF-8"
             )
         self._seen[status.st_dev, status.st_ino] = name
         self.files.append((name, status.st_size))

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from headrace.formats.faults import ChangedError
-from headrace.formats.shard import BlockTable, Int64Array
+from headrace.formats.shard import MAX_BLOCK_ROWS, MAX_BLOCK_TOKENS, BlockTable, Int64Array
 from headrace.formats.whole import whole_file
 
 _MAGIC = b"HEADRACE INDEX 1"
@@ -57,8 +57,9 @@ class ShardVersion:
             raise ChangedError(f"changed from {self.size_bytes} to {size_bytes} bytes since it was opened")
 
     def key(self, column: str) -> str:
-        """What an index of `column` in this version is stored under."""
-        return json.dumps([os.fspath(self.path), self.size_bytes, self.mtime_ns, column])
+        """What an index of `column` in this version is stored under; other block bounds cut other blocks."""
+        bounds = [MAX_BLOCK_TOKENS, MAX_BLOCK_ROWS]
+        return json.dumps([os.fspath(self.path), self.size_bytes, self.mtime_ns, column, *bounds])
 
 
 def cache_folder() -> Path:
