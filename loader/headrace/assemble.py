@@ -10,15 +10,18 @@ import numpy.typing as npt
 import torch
 
 from headrace.batch import Batch
-from headrace.config import LoaderConfig
+from headrace.config import LoaderConfig, Output
 from headrace.errors import ShardError
 from headrace.manifest import SourceManifest
-from headrace.order import SourceOrder
-from headrace.packing import NO_LIMIT, sequence_bounds, write_spans
+from headrace.packing import IGNORED, NO_LIMIT, sequence_bounds, write_spans
+from headrace.pieces import Pieces
 from headrace.plan import StepPlan
 from headrace.reader import BlockCache, OrderedBlock
 
 Ints = npt.NDArray[np.int64]
+
+GROUP_SEQUENCES = 64
+"sequences whose blocks are opened together; more would hold more blocks at once than need be"
 
 _NOTHING = np.zeros((0, 0), np.int64)
 
@@ -38,11 +41,49 @@ class _Table:
 
     stored: npt.NDArray[np.integer]
     rows: Ints
-    "int64 (n, 11), as `BlockCache.table` makes them"
+    "int64 (n, 11), as `Pieces.table` makes them"
     blocks: list[OrderedBlock]
     "one a row, kept alive while the kernel reads them"
     limit: int
     "what ids must stay below"
+
+
+@dataclass(slots=True)
+class _Tensors:
+    """A micro-batch being written."""
+
+    ids: torch.Tensor
+    labels: torch.Tensor | None
+    positions: torch.Tensor | None
+    source: torch.Tensor
+    num_trained: int = 0
+    bounds: tuple[npt.NDArray[np.int32], int] | None = None
+
+    def batch(self, outputs: tuple[Output, ...], step: int, micro: int, num_micro: int) -> Batch:
+        """The finished micro-batch."""
+        return Batch(
+            input_ids=self.ids,
+            labels=self.labels,
+            position_ids=self.positions if "position_ids" in outputs else None,
+            cu_seqlens=torch.from_numpy(self.bounds[0]) if self.bounds else None,
+            max_seqlen=self.bounds[1] if self.bounds else None,
+            source=self.source,
+            step=step,
+            micro_step=micro,
+            last_of_step=micro == num_micro - 1,
+            num_trained_tokens=self.num_trained,
+        )
+
+
+def _pad(made: _Tensors, filled: Ints, pad_id: int) -> None:
+    """Fill what documents left free: ids `pad_id`, labels ignored, positions 0."""
+    for row in np.flatnonzero(filled < made.ids.shape[1]).tolist():
+        rest = slice(int(filled[row]), None)
+        made.ids[row, rest] = pad_id
+        if made.labels is not None:
+            made.labels[row, rest] = IGNORED
+        if made.positions is not None:
+            made.positions[row, rest] = 0
 
 
 class Assembler:
@@ -52,13 +93,14 @@ class Assembler:
         self,
         config: LoaderConfig,
         manifests: Sequence[SourceManifest],
-        orders: Sequence[SourceOrder],
+        pieces: Pieces,
         blocks: BlockCache,
     ) -> None:
         self._config = config
         self._manifests = manifests
-        self._orders = orders
+        self._pieces = pieces
         self._blocks = blocks
+        self._pad_id = config.eos_id or 0
         self._separators = (
             -1 if config.bos_id is None else config.bos_id,
             -1 if config.eos_id is None else config.eos_id,
@@ -72,12 +114,17 @@ class Assembler:
         Raises:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
         """
-        sources = plan.sources[slots]
-        tables = self._tables(sources, plan.ordinals[slots])
+        sources, ordinals = plan.sources[slots], plan.ordinals[slots]
         size = self._config.micro_batch_size
         num_micro = len(sources) // size
-        for micro in range(num_micro):
-            yield self._batch(plan.step, micro, num_micro, sources[micro * size : (micro + 1) * size], tables)
+        group = max(1, GROUP_SEQUENCES // size)
+        for first in range(0, num_micro, group):
+            here = slice(first * size, (first + group) * size)
+            tables = self._tables(sources[here], ordinals[here])
+            for micro in range(first, min(first + group, num_micro)):
+                own = sources[micro * size : (micro + 1) * size]
+                made = self._batch(own, (micro - first) * size, tables)
+                yield made.batch(self._config.outputs, plan.step, micro, num_micro)
 
     def cursors(self, plan: StepPlan, slots: slice) -> dict[int, Cursor]:
         """For each source in this rank's part: where its last sequence begins."""
@@ -85,9 +132,11 @@ class Assembler:
         found = {}
         for k in np.unique(sources).tolist():
             mine = ordinals[sources == k]
-            spans = self._orders[k].spans_of(mine[-1:])
-            place = self._blocks.place(k, int(spans.epoch[0]), int(spans.block[0]), int(spans.offset[0]))
-            found[k] = Cursor(place[0], place[1], len(mine))
+            rows, blocks = self._pieces.table(k, np.zeros(1, np.int64), mine[-1:])
+            first = blocks[0]
+            document = int(np.searchsorted(first.order.edges, rows[0, 2], side="right")) - 1
+            row = int(first.block.rows[first.order.documents[document]])
+            found[k] = Cursor(self._blocks.name_of(k, int(rows[0, 10])), row, len(mine))
         return found
 
     def _tables(self, sources: npt.NDArray[np.int32], ordinals: Ints) -> list[_Table]:
@@ -95,7 +144,7 @@ class Assembler:
         blocks: list[OrderedBlock] = []
         for k in np.flatnonzero(np.bincount(sources)).tolist():
             slots = np.flatnonzero(sources == k)
-            table, opened = self._blocks.table(k, slots, self._orders[k].spans_of(ordinals[slots]))
+            table, opened = self._pieces.table(k, slots, ordinals[slots])
             rows.append(table)
             blocks += opened
         together = np.concatenate(rows)
@@ -109,58 +158,44 @@ class Assembler:
         self.bytes_read += int(rows[:, 3].sum()) * dtype.itemsize
         return _Table(np.empty(0, dtype), rows, blocks, self._limit(set(rows[:, 8].tolist())))
 
-    def _batch(
-        self, step: int, micro: int, num_micro: int, sources: npt.NDArray[np.int32], tables: list[_Table]
-    ) -> Batch:
-        shape = (len(sources), self._config.seq_len)
-        outputs = self._config.outputs
-        ids = torch.empty(shape, dtype=self._config.token_dtype)
-        wide = self._config.token_dtype == torch.int64
+    def _batch(self, sources: npt.NDArray[np.int32], first_slot: int, tables: list[_Table]) -> _Tensors:
+        """The tensors of the micro-batch at slots `[first_slot, first_slot + len(sources))` of the tables."""
+        config = self._config
+        shape = (len(sources), config.seq_len)
+        outputs = config.outputs
+        wide = config.token_dtype == torch.int64
+        ids = torch.empty(shape, dtype=config.token_dtype)
         labels = torch.empty(shape, dtype=torch.int64 if wide else torch.int32) if "labels" in outputs else None
         with_positions = "position_ids" in outputs or "cu_seqlens" in outputs
         positions = torch.empty(shape, dtype=torch.int64) if with_positions else None
-        num_last = 0
+        made = _Tensors(ids, labels, positions, torch.from_numpy(sources.astype(np.int64)))
+        filled = np.zeros(len(sources), np.int64)
         for table in tables:
-            num_last += self._write(table, micro * len(sources), ids, labels, positions)
-        bounds, longest = None, None
+            self._write(table, first_slot, made, filled)
+        if config.packing == "best_fit":
+            _pad(made, filled, self._pad_id)
         if "cu_seqlens" in outputs and positions is not None:
-            bounds, longest = sequence_bounds(positions.numpy())
-        return Batch(
-            input_ids=ids,
-            labels=labels,
-            position_ids=positions if "position_ids" in outputs else None,
-            cu_seqlens=None if bounds is None else torch.from_numpy(bounds),
-            max_seqlen=longest,
-            source=torch.from_numpy(sources.astype(np.int64)),
-            step=step,
-            micro_step=micro,
-            last_of_step=micro == num_micro - 1,
-            num_trained_tokens=shape[0] * shape[1] - num_last,
-        )
+            made.bounds = sequence_bounds(positions.numpy(), filled)
+        return made
 
-    def _write(
-        self,
-        table: _Table,
-        first_slot: int,
-        ids: torch.Tensor,
-        labels: torch.Tensor | None,
-        positions: torch.Tensor | None,
-    ) -> int:
-        low, high = np.searchsorted(table.rows[:, 0], (first_slot, first_slot + len(ids))).tolist()
+    def _write(self, table: _Table, first_slot: int, made: _Tensors, filled: Ints) -> None:
+        """Write a table's rows of this micro-batch; `filled`: int64 (micro_batch,), tokens in each sequence so far."""
+        low, high = np.searchsorted(table.rows[:, 0], (first_slot, first_slot + len(filled))).tolist()
         rows = table.rows[low:high].copy()
         rows[:, 0] -= first_slot
+        np.add.at(filled, rows[:, 0], rows[:, 3])
         bad, num_last = write_spans(
             rows,
             table.stored,
             self._separators,
             table.limit,
-            ids.numpy(),
-            _NOTHING if labels is None else labels.numpy(),
-            _NOTHING if positions is None else positions.numpy(),
+            made.ids.numpy(),
+            _NOTHING if made.labels is None else made.labels.numpy(),
+            _NOTHING if made.positions is None else made.positions.numpy(),
         )
         if bad >= 0:
             raise self._out_of_range(table, low + bad)
-        return num_last
+        made.num_trained += int(rows[:, 3].sum()) - num_last
 
     def _limit(self, sources: set[int]) -> int:
         """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""

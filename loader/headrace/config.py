@@ -17,7 +17,7 @@ import torch
 from headrace.errors import ConfigError
 from headrace.weights import check_weight
 
-Packing = Literal["concat"]
+Packing = Literal["concat", "best_fit"]
 Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
 
 OUTPUTS: tuple[Output, ...] = get_args(Output)

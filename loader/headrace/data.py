@@ -7,13 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from headrace.assemble import Assembler
+from headrace.best_fit import Windows, find_windows
 from headrace.config import LoaderConfig
 from headrace.errors import SourceError
 from headrace.manifest import SourceManifest, read_manifest
-from headrace.mix import weights_to_ppm
+from headrace.mix import PPM, weights_to_ppm
 from headrace.order import SourceOrder
+from headrace.pieces import BestFitPieces, ConcatPieces, Pieces
 from headrace.reader import BlockCache, SourceReader
 
 
@@ -25,6 +27,8 @@ class Data:
     manifests: tuple[SourceManifest, ...]
     weights_ppm: Mapping[str, int]
     "configured weights by source name; by tokens where none were given"
+    windows: tuple[Windows, ...]
+    "of each source, with best-fit packing; else empty"
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -34,23 +38,41 @@ class Data:
     def orders(self) -> list[SourceOrder]:
         """The order of each source, afresh: an order remembers windows, so each thread needs its own."""
         config = self.config
+        units = self._tokens()
+        if config.packing == "best_fit":
+            units = [windows.num_sequences * config.seq_len for windows in self.windows]
         return [
-            SourceOrder(
-                seed=config.seed,
-                name=manifest.name,
-                seq_len=config.seq_len,
-                lanes=config.lanes,
-                block_tokens=manifest.block_tokens + manifest.block_documents * config.num_separators,
-            )
-            for manifest in self.manifests
+            SourceOrder(seed=config.seed, name=name, seq_len=config.seq_len, lanes=config.lanes, block_tokens=tokens)
+            for name, tokens in zip(config.names, units, strict=True)
         ]
 
-    def assembler(self, orders: list[SourceOrder]) -> tuple[Assembler, BlockCache]:
-        """What makes batches from plans, and the cache of blocks it reads through."""
-        config = self.config
+    def pieces(self, orders: list[SourceOrder], blocks: BlockCache) -> Pieces:
+        """How sequences are put together from blocks."""
+        if self.config.packing == "concat":
+            return ConcatPieces(orders, blocks)
+        return BestFitPieces(orders, self.windows, blocks, self.config.cache_bytes // 4)
+
+    def blocks(self) -> BlockCache:
+        """A cache of opened blocks, for one thread."""
         readers = [SourceReader(manifest) for manifest in self.manifests]
-        blocks = BlockCache(readers, orders, config.num_separators, config.cache_bytes)
-        return Assembler(config, self.manifests, orders, blocks), blocks
+        return BlockCache(readers, self.config.num_separators, self.config.cache_bytes)
+
+    @property
+    def padding(self) -> float:
+        """The share of positions that padding takes, from 0 to 1: of one epoch of each source, by its weight."""
+        if self.config.packing == "concat":
+            return 0.0
+        filled = [
+            tokens.sum() / (windows.num_sequences.sum() * self.config.seq_len)
+            for tokens, windows in zip(self._tokens(), self.windows, strict=True)
+        ]
+        shares = [self.weights_ppm[name] / PPM for name in self.config.names]
+        return 1 - float(np.dot(shares, filled))
+
+    def _tokens(self) -> list[npt.NDArray[np.int64]]:
+        """For each source, tokens of each block, separators included."""
+        extra = self.config.num_separators
+        return [manifest.block_tokens + manifest.block_documents * extra for manifest in self.manifests]
 
 
 def open_data(config: LoaderConfig) -> Data:
@@ -69,7 +91,20 @@ def open_data(config: LoaderConfig) -> Data:
         weights: dict[str, float] = {manifest.name: manifest.num_tokens for manifest in manifests}
     else:
         weights = {source.name: source.weight or 0 for source in config.sources}
-    return Data(config, manifests, weights_to_ppm(weights, config.names))
+    return Data(config, manifests, weights_to_ppm(weights, config.names), _windows(config, manifests))
+
+
+def _windows(config: LoaderConfig, manifests: tuple[SourceManifest, ...]) -> tuple[Windows, ...]:
+    if config.packing == "concat":
+        return ()
+    return tuple(
+        find_windows(
+            manifest.block_documents,
+            manifest.block_tokens + manifest.block_documents * config.num_separators,
+            config.seq_len,
+        )
+        for manifest in manifests
+    )
 
 
 def _check_ids(config: LoaderConfig, manifest: SourceManifest) -> None:

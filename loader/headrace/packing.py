@@ -39,16 +39,16 @@ class DocumentOrder:
     "int64 (n + 1,): where it begins in the block's own stream, separators counted"
 
 
-def order_documents(key: int, starts: Ints, lengths: Ints, num_separators: int) -> DocumentOrder:
+def order_documents(key: int | None, starts: Ints, lengths: Ints, num_separators: int) -> DocumentOrder:
     """Permute a block's documents under `key`.
 
     Args:
-        key: the permutation's key, one for each (source, epoch, block).
+        key: the permutation's key, one for each (source, epoch, block); None keeps the order of the file.
         starts: int64 (n,), where each document begins in the block's token array.
         lengths: int64 (n,), tokens in each, without separators.
         num_separators: tokens that are added to each.
     """
-    documents = permutation(key, len(starts))
+    documents = np.arange(len(starts)) if key is None else permutation(key, len(starts))
     edges = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths[documents] + num_separators, out=edges[1:])
     return DocumentOrder(documents, starts[documents], edges)
@@ -169,12 +169,20 @@ def write_spans(
     return -1, num_last
 
 
-def sequence_bounds(positions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int32], int]:
+def sequence_bounds(
+    positions: npt.NDArray[np.int64], filled: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], int]:
     """(cu_seqlens, max_seqlen) of a flattened micro-batch: int32 (segments + 1,) and the longest segment.
 
-    A segment is a stretch of one document in one sequence, as variable-length attention kernels take it.
-    `positions`: int64 (micro_batch, seq_len), 0 where a segment begins.
+    A segment is a stretch of one document in one sequence, or a sequence's padding, as variable-length attention
+    kernels take it.
+
+    Args:
+        positions: int64 (micro_batch, seq_len), 0 where a document begins and in all padding.
+        filled: int64 (micro_batch,), where each sequence's padding begins; `seq_len` without any.
     """
     begins = np.flatnonzero(positions.reshape(-1) == 0)
+    seq_len = positions.shape[1]
+    begins = begins[begins % seq_len <= filled[begins // seq_len]]
     bounds = np.append(begins, positions.size).astype(np.int32)
     return bounds, int(np.diff(bounds).max())

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from headrace.errors import ShardError
 from headrace.formats import Block, ShardFile
 from headrace.manifest import SourceManifest
-from headrace.order import SourceOrder, Spans
 from headrace.packing import DocumentOrder, order_documents
 
 Ints = npt.NDArray[np.int64]
@@ -90,31 +89,25 @@ class SourceReader:
 class BlockCache:
     """The most recently used blocks of all sources, up to a number of bytes."""
 
-    def __init__(
-        self,
-        readers: Sequence[SourceReader],
-        orders: Sequence[SourceOrder],
-        num_separators: int,
-        cache_bytes: int,
-    ) -> None:
+    def __init__(self, readers: Sequence[SourceReader], num_separators: int, cache_bytes: int) -> None:
         self._readers = readers
-        self._orders = orders
         self._num_separators = num_separators
         self._limit = cache_bytes
         self._used = 0
         self._blocks: OrderedDict[tuple[int, int, int], OrderedBlock] = OrderedDict()
 
-    def get(self, source: int, epoch: int, block: int) -> OrderedBlock:
-        """A block of `source` in the document order of `epoch`."""
+    def get(self, source: int, epoch: int, block: int, document_key: int | None) -> OrderedBlock:
+        """A block of `source`, its documents permuted under `document_key`, or in file order without one.
+
+        `epoch` tells one order of a block from another.
+        """
         key = (source, epoch, block)
         found = self._blocks.get(key)
         if found is not None:
             self._blocks.move_to_end(key)
             return found
         opened = self._readers[source].open_block(block)
-        order = order_documents(
-            self._orders[source].document_key(epoch, block), opened.starts, opened.lengths, self._num_separators
-        )
+        order = order_documents(document_key, opened.starts, opened.lengths, self._num_separators)
         addresses = (len(order.begins), opened.tokens.ctypes.data, order.begins.ctypes.data, order.edges.ctypes.data)
         made = OrderedBlock(opened, order, addresses)
         while self._blocks and self._used + made.nbytes > self._limit:
@@ -122,39 +115,6 @@ class BlockCache:
         self._used += made.nbytes
         self._blocks[key] = made
         return made
-
-    def table(self, source: int, slots: Ints, spans: Spans) -> tuple[Ints, list[OrderedBlock]]:
-        """Rows for `packing.write_spans`, and the blocks that must live until they are written.
-
-        Args:
-            source: number of the source.
-            slots: int64, where the sequences that `spans.slot` counts go.
-            spans: where their tokens lie.
-
-        Returns:
-            int64 (n, 11): the eight columns that the kernel takes, then source, epoch and block.
-        """
-        blocks = [
-            self.get(source, epoch, block)
-            for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
-        ]
-        rows = np.empty((len(blocks), 11), np.int64)
-        rows[:, 0] = slots[spans.slot]
-        rows[:, 1] = spans.column
-        rows[:, 2] = spans.offset
-        rows[:, 3] = spans.count
-        rows[:, 4:8] = [block.addresses for block in blocks]
-        rows[:, 8] = source
-        rows[:, 9] = spans.epoch
-        rows[:, 10] = spans.block
-        return rows, blocks
-
-    def place(self, source: int, epoch: int, block: int, offset: int) -> tuple[str, int]:
-        """(file relative to the source, row) of the document at `offset` of a block's stream."""
-        found = self.get(source, epoch, block)
-        document = int(np.searchsorted(found.order.edges, offset, side="right")) - 1
-        row = int(found.block.rows[found.order.documents[document]])
-        return self._readers[source].name(block), row
 
     def file_of(self, source: int, block: int) -> Path:
         """The file that holds a block of `source`."""

@@ -21,6 +21,7 @@ from headrace.agreement import (
     counts_tokens,
     open_store,
 )
+from headrace.assemble import Assembler
 from headrace.batch import Batch
 from headrace.data import Data
 from headrace.mix import Revision, revision_at
@@ -81,7 +82,9 @@ class Run:
         store, self._counts, self._telemetry = self._joined
         self.seals = self._make_seals(store)
         orders = data.orders()
-        assembler, self._blocks = data.assembler(orders)
+        blocks = data.blocks()
+        self._pieces = data.pieces(orders, blocks)
+        assembler = Assembler(data.config, data.manifests, self._pieces, blocks)
         self.stream = Stream(
             start=restored.position,
             log=restored.log,
@@ -121,7 +124,7 @@ class Run:
     def close(self, failed: str | None) -> None:
         """End the threads, and send what is left to report."""
         self._prefetcher.close()
-        self._blocks.clear()
+        self._pieces.clear()
         if self._telemetry is not None:
             self._telemetry.finish(failed=failed)
 

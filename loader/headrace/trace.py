@@ -9,9 +9,8 @@ import numpy as np
 
 from headrace.data import Data
 from headrace.mix import Revision, weights_at
-from headrace.order import Spans
 from headrace.plan import Position, plan_step
-from headrace.reader import BlockCache
+from headrace.reader import OrderedBlock
 from headrace.replay import advance
 
 
@@ -45,24 +44,25 @@ def trace_step(data: Data, known: Position, log: Sequence[Revision], step: int) 
     by_name = weights_at(log, step, config.names)
     weights = np.array([by_name[name] for name in config.names], np.int64)
     plan = plan_step(position, weights, config.global_batch_size, orders)
-    _, blocks = data.assembler(orders)
+    blocks = data.blocks()
+    pieces = data.pieces(orders, blocks)
     try:
-        found = []
+        found: list[tuple[tuple[int, int], Traced]] = []
         for k in np.unique(plan.sources).tolist():
             slots = np.flatnonzero(plan.sources == k)
-            spans = orders[k].spans_of(plan.ordinals[slots])
-            for i in range(len(spans.slot)):
-                place = int(slots[spans.slot[i]]), int(spans.column[i])
-                found += [(place, piece) for piece in _documents(data, blocks, k, spans, i, place[0])]
+            rows, opened = pieces.table(k, slots, plan.ordinals[slots])
+            for row, block in zip(rows.tolist(), opened, strict=True):
+                path = blocks.name_of(k, row[10])
+                found += [((row[0], row[1]), piece) for piece in _documents(data, row, block, path)]
         return [piece for _, piece in sorted(found, key=lambda item: item[0])]
     finally:
-        blocks.clear()
+        pieces.clear()
 
 
-def _documents(data: Data, blocks: BlockCache, source: int, spans: Spans, i: int, slot: int) -> Iterator[Traced]:
-    """The documents that span `i` touches, in order."""
-    block, offset, end = int(spans.block[i]), int(spans.offset[i]), int(spans.offset[i] + spans.count[i])
-    opened = blocks.get(source, int(spans.epoch[i]), block)
+def _documents(data: Data, row: list[int], opened: OrderedBlock, path: str) -> Iterator[Traced]:
+    """The documents that one row of a table touches, in order."""
+    slot, _, offset, count = row[:4]
+    end = offset + count
     edges = opened.order.edges
     has_bos = int(data.config.bos_id is not None)
     place = int(np.searchsorted(edges, offset, side="right")) - 1
@@ -73,8 +73,8 @@ def _documents(data: Data, blocks: BlockCache, source: int, spans: Spans, i: int
         last = min(end, int(edges[place + 1])) - int(edges[place]) - has_bos
         yield Traced(
             slot,
-            data.config.names[source],
-            blocks.name_of(source, block),
+            data.config.names[row[8]],
+            path,
             int(opened.block.rows[document]),
             min(max(first, 0), length),
             min(max(last, 0), length),
