@@ -152,8 +152,9 @@ def test_a_missing_path_is_refused_with_the_closest_there_is(tmp_path: Path) -> 
     touch(tmp_path, "data/wikipedia/a.arrow", "data/code/a.arrow")
     with pytest.raises(SourceError) as caught:
         discover("wiki", tmp_path / "data/wikipedai")
+    data = tmp_path / "data"
     assert str(caught.value) == (
-        f"source 'wiki': {tmp_path}/data/wikipedai does not exist; the closest existing path is {tmp_path}/data/wikipedia"
+        f"source 'wiki': {data}/wikipedai does not exist; the closest existing path is {data}/wikipedia"
     )
     with pytest.raises(SourceError, match=rf"closest existing path is {tmp_path}/data$"):
         discover("wiki", tmp_path / "dat/wikipedia")

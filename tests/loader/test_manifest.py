@@ -280,15 +280,15 @@ def test_a_foreign_shard_is_counted_once(folder: Path, cache: Path) -> None:
 
 
 def test_a_thousand_shards_are_listed_quickly(folder: Path, cache: Path) -> None:
-    """P4: Headrace shards start from their footers alone."""
+    """P4: Headrace shards start from their footers alone; in processor time, which other work stretches little."""
     content = written(folder / "0.arrow", [[1, 2, 3]] * 50).read_bytes()
     for number in range(1, 1000):
         (folder / f"{number}.arrow").write_bytes(content)
     took_s = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         manifest = read_manifest("web", folder)
-        took_s.append(time.perf_counter() - start)
+        took_s.append(time.process_time() - start)
     assert manifest.num_documents == 50_000
     assert not cache.exists()
-    assert min(took_s) < 1.0
+    assert min(took_s) < 0.6

@@ -26,8 +26,8 @@ _MAP_FAILED = ctypes.c_void_p(-1).value
 def map_file(path: Path) -> npt.NDArray[np.uint8]:
     """The bytes of `path` as a read-only uint8 (size,) array, page-aligned, unmapped with the last view of it.
 
-    Reading past the end of a file that was cut after it was mapped ends the process (SIGBUS), as with every map: callers
-    compare the file's size before they read on. Raises OSError when the file can't be opened or mapped.
+    Reading past the end of a file that was cut after it was mapped ends the process (SIGBUS), as with every map:
+    callers compare the file's size before they read on. Raises OSError when the file can't be opened or mapped.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
