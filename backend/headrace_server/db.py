@@ -14,7 +14,6 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import CursorResult
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
@@ -104,16 +103,19 @@ def announce(session: AsyncSession, event: object) -> None:
     session.info.setdefault("announced", []).append(event)
 
 
+def dialect_of(session: AsyncSession) -> str:
+    """``sqlite`` or ``postgresql``."""
+    return session.get_bind().dialect.name
+
+
+def insert_for(dialect: str, table: Any) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows ON CONFLICT, in a dialect."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
 def insert_into(session: AsyncSession, table: Any) -> sqlite.Insert | postgresql.Insert:
     """An INSERT that knows ON CONFLICT, in the dialect of the session."""
-    if session.get_bind().dialect.name == "sqlite":
-        return sqlite.insert(table)
-    return postgresql.insert(table)
-
-
-def num_rows(result: sa.Result[Any]) -> int:
-    """How many rows a statement changed."""
-    return cast("CursorResult[Any]", result).rowcount
+    return insert_for(dialect_of(session), table)
 
 
 def sqlite_version_ok() -> bool:

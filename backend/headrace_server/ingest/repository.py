@@ -1,6 +1,7 @@
-"""SQL of ingest: a constant number of statements a batch, whatever its size."""
+"""SQL of ingest: a constant number of statements a batch, whatever its size; the large ones are built once."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
-from ..db import insert_into
+from ..db import dialect_of, insert_for, insert_into
 from .liveness import Cutoffs
 from .records import Row
 
@@ -16,51 +17,60 @@ from .records import Row
 _RATE_WINDOW_S = 20.0
 
 
+@cache
+def _insert_reports(dialect: str) -> Any:
+    table = models.RankReport.__table__
+    return insert_for(dialect, table).on_conflict_do_nothing().returning(table.c.rank, table.c.seq)
+
+
+@cache
+def _upsert_states(dialect: str) -> Any:
+    table = models.RankState.__table__
+    held = table.c
+    insert = insert_for(dialect, table)
+    new = insert.excluded
+    share = sa.case((new.interval_s >= _RATE_WINDOW_S, 1.0), else_=new.interval_s / sa.literal(_RATE_WINDOW_S))
+    values: dict[str, Any] = {
+        column.name: new[column.name] for column in held if column.name not in ("attempt_id", "rank")
+    }
+    values["tokens_per_s"] = held.tokens_per_s + (new.tokens_per_s - held.tokens_per_s) * share
+    values["advanced_at"] = sa.case((new.step > held.step, new.advanced_at), else_=held.advanced_at)
+    return insert.on_conflict_do_update(index_elements=["attempt_id", "rank"], set_=values, where=new.seq > held.seq)
+
+
+@cache
+def _add_progress(dialect: str) -> Any:
+    table = models.SourceProgress.__table__
+    held = table.c
+    insert = insert_for(dialect, table)
+    new = insert.excluded
+    return insert.on_conflict_do_update(
+        index_elements=["attempt_id", "step", "source_id"],
+        set_={
+            "tokens": held.tokens + new.tokens,
+            "loss_sum": held.loss_sum + new.loss_sum,
+            "loss_count": held.loss_count + new.loss_count,
+        },
+    )
+
+
 async def insert_reports(session: AsyncSession, rows: Sequence[Row]) -> set[tuple[int, int]]:
     """Store reports; returns (rank, seq) of those that were new."""
     if not rows:
         return set()
-    table = models.RankReport.__table__
-    insert = insert_into(session, table).on_conflict_do_nothing().returning(table.c.rank, table.c.seq)
-    result = await session.execute(insert, rows)
+    result = await session.execute(_insert_reports(dialect_of(session)), rows)
     return {(rank, seq) for rank, seq in result}
 
 
 async def upsert_states(session: AsyncSession, rows: Sequence[Row]) -> None:
     """Keep the newest report of each rank; an older one (by seq) changes nothing."""
-    if not rows:
-        return
-    state = models.RankState.__table__.c
-    insert = insert_into(session, models.RankState.__table__)
-    new = insert.excluded
-    share = sa.case((new.interval_s >= _RATE_WINDOW_S, 1.0), else_=new.interval_s / sa.literal(_RATE_WINDOW_S))
-    values: dict[str, Any] = {name: new[name] for name in rows[0] if name not in ("attempt_id", "rank")}
-    values["tokens_per_s"] = state.tokens_per_s + (new.tokens_per_s - state.tokens_per_s) * share
-    values["advanced_at"] = sa.case((new.step > state.step, new.advanced_at), else_=state.advanced_at)
-    await session.execute(
-        insert.on_conflict_do_update(index_elements=["attempt_id", "rank"], set_=values, where=new.seq > state.seq),
-        rows,
-    )
+    await session.execute(_upsert_states(dialect_of(session)), rows)
 
 
 async def add_progress(session: AsyncSession, rows: Sequence[Row]) -> None:
     """Add to the per-source history; what several ranks report at one step is summed."""
-    if not rows:
-        return
-    held = models.SourceProgress.__table__.c
-    insert = insert_into(session, models.SourceProgress.__table__)
-    new = insert.excluded
-    await session.execute(
-        insert.on_conflict_do_update(
-            index_elements=["attempt_id", "step", "source_id"],
-            set_={
-                "tokens": held.tokens + new.tokens,
-                "loss_sum": held.loss_sum + new.loss_sum,
-                "loss_count": held.loss_count + new.loss_count,
-            },
-        ),
-        rows,
-    )
+    if rows:
+        await session.execute(_add_progress(dialect_of(session)), rows)
 
 
 async def target_of(session: AsyncSession, job_id: int, attempt: UUID) -> tuple[models.Attempt, int] | None:

@@ -18,9 +18,9 @@ def _uuid(text: str, what: str) -> UUID:
 async def find_job(work: Work, job: str, *, lock: bool = False) -> Job:
     """The job with this id. Raises NotFoundError for unknown ids and for other projects' jobs alike."""
     found = await repository.find(work.session, _uuid(job, "job"), lock=lock)
-    if found is None or not work.principal.sees(found[0].project_id):
+    if found is None or not work.principal.sees(found.project_id):
         raise NotFoundError(f"no job {job[:64]!r}")
-    return found[0]
+    return found
 
 
 async def find_attempt(work: Work, job: Job, attempt: str | UUID) -> Attempt:

@@ -11,17 +11,10 @@ from .. import models
 from ..db import insert_into
 
 
-async def find(session: AsyncSession, job_uuid: UUID, *, lock: bool) -> tuple[models.Job, str] | None:
-    """A job and its project's name; ``lock`` makes other changes of it wait."""
-    query = (
-        sa.select(models.Job, models.Project.name)
-        .join(models.Project, models.Project.id == models.Job.project_id)
-        .where(models.Job.uuid == job_uuid)
-    )
-    if lock:
-        query = query.with_for_update(of=models.Job)
-    row = (await session.execute(query)).one_or_none()
-    return None if row is None else (row[0], row[1])
+async def find(session: AsyncSession, job_uuid: UUID, *, lock: bool) -> models.Job | None:
+    """The job with this id; ``lock`` makes other changes of it wait."""
+    query = sa.select(models.Job).where(models.Job.uuid == job_uuid)
+    return await session.scalar(query.with_for_update() if lock else query)
 
 
 async def insert_if_new(session: AsyncSession, values: dict[str, Any]) -> bool:

@@ -70,11 +70,15 @@ async def test_a_superseded_start_cannot_end_the_job(world: World) -> None:
     assert (await world.get(job))["state"] == "running"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"world_size": 0}, {"id": "x"}, {"started_at": "now"}, {"hostname": "a\u0000"}, {"resumed_from_step": -1}],
-)
-async def test_a_wrong_start_is_refused(world: World, change: dict[str, object]) -> None:
+async def test_a_wrong_start_is_refused(world: World) -> None:
     job = await world.job()
-    assert (await world.loader.post(f"{job}/attempts", json=attempt_body(**change))).status_code == 422
+    wrong: list[dict[str, object]] = [
+        {"world_size": 0},
+        {"id": "x"},
+        {"started_at": "now"},
+        {"hostname": "a\u0000"},
+        {"resumed_from_step": -1},
+    ]
+    for change in wrong:
+        assert (await world.loader.post(f"{job}/attempts", json=attempt_body(**change))).status_code == 422
     assert (await world.loader.patch(f"{job}/attempts/{uuid.uuid4()}", json={"state": "live"})).status_code == 422

@@ -1,7 +1,5 @@
 """Browser writes need the CSRF token and our own origin; keys need neither."""
 
-import pytest
-
 from tests.backend.world import World
 
 
@@ -20,23 +18,23 @@ async def test_a_write_needs_the_token_of_its_own_session(world: World) -> None:
     assert (await person.patch(job, json={"archived": True})).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://localhost.evil.example"},
-        {"Origin": "http://localhost:9999"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-)
-async def test_another_origin_is_refused(world: World, headers: dict[str, str]) -> None:
+FOREIGN = [
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://localhost.evil.example"},
+    {"Origin": "http://localhost:9999"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+
+
+async def test_another_origin_is_refused(world: World) -> None:
     person = await world.person()
     job = await world.job()
-    assert (await person.patch(job, json={"archived": True}, headers=headers)).status_code == 403
-    login = await world.stranger.post("/api/v1/session", json={"username": "a", "password": "b"}, headers=headers)
-    assert (login.status_code, login.json()["code"]) == (403, "csrf_refused")
+    for headers in FOREIGN:
+        assert (await person.patch(job, json={"archived": True}, headers=headers)).status_code == 403
+        login = await world.stranger.post("/api/v1/session", json={"username": "a", "password": "b"}, headers=headers)
+        assert (login.status_code, login.json()["code"]) == (403, "csrf_refused")
 
 
 async def test_our_own_origin_and_keys_pass(world: World) -> None:

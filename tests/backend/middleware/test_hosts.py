@@ -14,11 +14,11 @@ def test_the_port_is_not_part_of_the_name(header: str, name: str) -> None:
     assert host_name(header) == name
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8400", ""])
-async def test_a_rebound_name_gets_nothing(world: World, host: str) -> None:
-    reply = await world.viewer.get("/api/v1/projects", headers={"Host": host})
-    assert (reply.status_code, reply.json()["code"]) == (400, "host_refused")
-    assert (await world.stranger.get("/", headers={"Host": host})).status_code == 400
+async def test_a_rebound_name_gets_nothing(world: World) -> None:
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8400", ""):
+        reply = await world.viewer.get("/api/v1/projects", headers={"Host": host})
+        assert (reply.status_code, reply.json()["code"]) == (400, "host_refused")
+        assert (await world.stranger.get("/", headers={"Host": host})).status_code == 400
 
 
 async def test_probes_come_by_any_name(world: World) -> None:

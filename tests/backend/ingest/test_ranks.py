@@ -1,0 +1,43 @@
+"""The rank table: the latest of each rank, by rank, with its lag and its liveness."""
+
+from tests.backend.builders import record
+from tests.backend.world import World
+
+
+async def test_ranks_are_listed_with_lag_and_cursors(world: World) -> None:
+    job, attempt = await world.running_job(3)
+    await world.report(job, attempt, record(2, 0, 9), record(0, 0, 12, host="a"), record(1, 0, 12, dropped=3))
+    listed = await world.get(f"{job}/ranks")
+    assert listed["attempt"] == 1
+    assert [(r["rank"], r["step"], r["step_lag"]) for r in listed["items"]] == [(0, 12, 0), (1, 12, 0), (2, 9, 3)]
+    assert listed["items"][1]["dropped"] == 3
+    assert listed["items"][0]["host"] == "a"
+    assert listed["items"][0]["sources"][0] == {
+        "name": "web",
+        "ordinal": 650,
+        "epoch": 0,
+        "file": "web/part-0.arrow",
+        "row": 12,
+    }
+
+
+async def test_liveness_follows_the_servers_clock(world: World) -> None:
+    job, attempt = await world.running_job()
+    await world.report(job, attempt, record(0), record(1))
+    seen = []
+    for step in (0.0, 6.5, 4.0, 10.0):
+        world.clock.advance(step)
+        seen.append({rank["state"] for rank in (await world.get(f"{job}/ranks"))["items"]})
+    assert seen == [{"live"}, {"late"}, {"stale"}, {"lost"}]
+
+
+async def test_a_finished_attempt_has_finished_ranks(world: World) -> None:
+    job, attempt = await world.running_job()
+    await world.report(job, attempt, record(0), record(1))
+    await world.loader.patch(f"{job}/attempts/{attempt['id']}", json={"state": "finished"})
+    world.clock.advance(1000)
+    assert {rank["state"] for rank in (await world.get(f"{job}/ranks"))["items"]} == {"finished"}
+
+
+async def test_before_the_first_start_there_are_none(world: World) -> None:
+    assert await world.get(f"{await world.job()}/ranks") == {"items": [], "attempt": None}
