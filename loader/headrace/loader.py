@@ -119,8 +119,6 @@ class Loader:
         Raises:
             DataError: data that can't be read, named. AgreementError: the leader or the job's store is gone.
         """
-        if self._closed:
-            raise HeadraceError("this loader is closed; make a new one")
         batch, finished = self._running().take()
         if finished is not None:
             self._delivered = finished.plan.after
@@ -172,7 +170,7 @@ class Loader:
             ramp_steps: steps over which the mix moves there, linearly; 0 is at once.
 
         Raises:
-            ConfigError: weights that are not allowed, naming the source.
+            ConfigError: weights that are not allowed, naming the source. HeadraceError: this loader is closed.
         """
         ppm = weights_to_ppm(weights, self.source_names)
         if isinstance(ramp_steps, bool) or not isinstance(ramp_steps, int) or not 0 <= ramp_steps < 1 << 40:
@@ -235,6 +233,8 @@ class Loader:
         return world
 
     def _running(self) -> Run:
+        if self._closed:
+            raise HeadraceError("this loader is closed; make a new one")
         if self._run is None:
             self._run = Run(self._data, self._find_world(), self._restored, self._reporting)
         return self._run
@@ -243,6 +243,9 @@ class Loader:
         run, self._run = self._run, None
         if run is not None:
             run.close(failed)
+            # What this start agreed stays part of the state.
+            had_service = self._restored.had_service or self._reporting.has_job
+            self._restored = Restored(self._delivered, tuple(run.stream.log), run.start.lineage, had_service)
 
     def _warn_of_other_weights(self, restored: Restored) -> None:
         """Say so when the weights in the script are neither those the run began with nor those now in force."""

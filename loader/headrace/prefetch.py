@@ -58,7 +58,7 @@ class Prefetcher(Generic[T]):
                 f"{os.getpid()}; make the loader in the process that reads it"
             )
         if self._thread is None:
-            return next(self._produce)
+            return self._produce_here()
         with self._changed:
             while not self._items:
                 if self._failure is not None:
@@ -71,6 +71,18 @@ class Prefetcher(Generic[T]):
             item = self._items.popleft()
             self._changed.notify_all()
             return item
+
+    def _produce_here(self) -> T:
+        if self._closed:
+            raise HeadraceError("this loader is closed; make a new one")
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return next(self._produce)
+        except Exception as failure:
+            # A generator that failed only says that it has ended when it is asked again.
+            self._failure = failure
+            raise
 
     def close(self, timeout_s: float = 2.0) -> None:
         """End the thread and drop what is ready; safe to call twice, from any thread."""

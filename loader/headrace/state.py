@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from headrace.config import LoaderConfig
 from headrace.errors import StateError
-from headrace.mix import Revision, weights_at
+from headrace.mix import PPM, Revision, weights_at
 from headrace.plan import Position
 
 FORMAT = 1
@@ -55,13 +55,50 @@ class Restored:
 
 
 def fold(log: Sequence[Revision], names: Sequence[str]) -> list[Revision]:
-    """The log with all but the last 256 revisions replaced by one that leads to the same weights from there on."""
+    """The log with all but the last 256 revisions replaced by one that leads to the same weights from its step on.
+
+    It bears the name of the newest version of the service among those that it replaces, so that no start takes that
+    version for a new one, or else of the last of them.
+    """
     if len(log) <= MAX_LOG:
         return list(log)
-    cut = len(log) - MAX_LOG
-    last = log[cut - 1]
-    anchor = Revision(last.id, last.from_step, weights_at(log[:cut], log[cut].from_step, names))
-    return [anchor, *log[cut:]]
+    old, kept = log[:-MAX_LOG], log[-MAX_LOG:]
+    name = max(old, key=lambda revision: (revision.version or 0, revision.from_step)).id
+    step = kept[0].from_step
+    return [Revision(name, step, weights_at(old, step, names)), *kept]
+
+
+def revisions_of(state: Mapping[str, Any]) -> tuple[Revision, ...]:
+    """The log of the mix in a checkpoint, in the order of agreement; the last touched the step before it."""
+    names = json.loads(state["sources"])
+    log = []
+    for name, from_step, ramp_steps, lineage, weights in json.loads(state["log"]):
+        shares = _integers(weights, len(names), at_least=0)
+        if sum(shares) != PPM or min(_integers([from_step, ramp_steps], 2, at_least=0)) < 0:
+            raise ValueError(f"the weights of {name} sum to {sum(shares)}")
+        by_name = dict(zip(names, shares, strict=True))
+        log.append(Revision(str(name), from_step, by_name, ramp_steps, lineage and str(lineage)))
+    steps = [revision.from_step for revision in log]
+    if not log or steps != sorted(steps):
+        raise ValueError(f"its changes of the mix are at steps {steps}")
+    return tuple(log)
+
+
+def _log_text(log: Sequence[Revision], names: Sequence[str]) -> str:
+    rows = [
+        [r.id, r.from_step, r.ramp_steps, r.lineage, [r.weights_ppm.get(name, 0) for name in names]]
+        for r in fold(log, names)
+    ]
+    return json.dumps(rows, separators=(",", ":"))
+
+
+def _integers(values: object, length: int, *, at_least: int) -> list[int]:
+    if not isinstance(values, list) or len(values) != length:
+        raise ValueError(f"{values!r} is not a list of {length}")
+    for value in values:
+        if type(value) is not int or not at_least <= value < 1 << 62:
+            raise ValueError(f"{value!r} is not a whole number from {at_least}")
+    return values
 
 
 def encode(
@@ -73,8 +110,8 @@ def encode(
     lineage: str | None,
     had_service: bool,
 ) -> dict[str, Any]:
-    """The checkpoint of a position: only revisions that took effect before it are in it."""
-    past = [revision for revision in log if revision.from_step < position.step]
+    """The checkpoint of a position: only revisions that took effect before it are in it, and the first."""
+    past = [revision for i, revision in enumerate(log) if i == 0 or revision.from_step < position.step]
     opened = [revision.lineage for revision in past if revision.lineage]
     return {
         "format": FORMAT,
@@ -87,7 +124,7 @@ def encode(
         "sources": json.dumps(config.names),
         "counts": json.dumps(position.counts.tolist()),
         "accumulators": json.dumps(position.accumulators.tolist()),
-        "log": json.dumps([asdict(revision) for revision in fold(past, config.names)]),
+        "log": _log_text(past, config.names),
         "fingerprints": json.dumps(fingerprints),
         "run": json.dumps({"lineage": opened[-1] if opened else lineage, "had_service": had_service}),
     }
@@ -100,7 +137,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig, fingerprints: Mapping
         StateError: not a checkpoint of this loader, a newer format, damaged, or of another seed, seq_len, lanes,
             packing, separators, sources or data; names what differs and both values.
     """
-    missing = [key for key in _KEYS if key not in state]
+    missing = [key for key in _KEYS if key not in (state or ())]
     if missing:
         raise StateError(f"the state has no {missing[0]!r}; pass what Loader.state_dict() returned, unchanged")
     if not isinstance(state["format"], int) or not 1 <= state["format"] <= FORMAT:
@@ -124,7 +161,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig, fingerprints: Mapping
             )
     try:
         return _read(state, config, fingerprints)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         if isinstance(error, StateError):
             raise
         what = f"{type(error).__name__}: {error}"
@@ -139,13 +176,16 @@ def _read(state: Mapping[str, Any], config: LoaderConfig, fingerprints: Mapping[
                 f"the shards of source {name!r} have changed since the state was saved (fingerprint {saved[name]} "
                 f"then, {fingerprint} now); restore the files that the run was started with"
             )
-    counts = np.array(json.loads(state["counts"]), np.int64)
-    accumulators = np.array(json.loads(state["accumulators"]), np.int64)
-    step = int(state["step"])
-    shape = (len(config.names),)
-    fits = counts.shape == accumulators.shape == shape and accumulators.sum() == 0
-    if step < 0 or not fits or (counts < 0).any():
-        raise ValueError(f"step {step}, counts {counts.tolist()} and accumulators {accumulators.tolist()} don't fit")
-    log = tuple(Revision(**revision) for revision in json.loads(state["log"]))
+    (step,) = _integers([state["step"]], 1, at_least=0)
+    counts = _integers(json.loads(state["counts"]), len(config.names), at_least=0)
+    accumulators = _integers(json.loads(state["accumulators"]), len(config.names), at_least=-(1 << 62))
+    if sum(accumulators):
+        raise ValueError(f"its accumulators sum to {sum(accumulators)}")
+    log = revisions_of(state)
+    if log[0].from_step > step:
+        raise ValueError(f"its log begins at step {log[0].from_step}, after its own step {step}")
     run = json.loads(state["run"])
-    return Restored(Position(step, counts, accumulators), log, run["lineage"], bool(run["had_service"]))
+    if not isinstance(run["lineage"], str | None):
+        raise TypeError(f"its lineage is {run['lineage']!r}")
+    position = Position(step, np.array(counts, np.int64), np.array(accumulators, np.int64))
+    return Restored(position, log, run["lineage"], bool(run["had_service"]))

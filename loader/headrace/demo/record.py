@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headrace.mix import PPM, Revision, weights_at
+from headrace.mix import PPM, weights_at
+from headrace.state import revisions_of
 
 if TYPE_CHECKING:
     from headrace import Batch, Loader
@@ -66,7 +67,7 @@ class Record:
 
     def step(self, loader: Loader, step: int, loss: float) -> None:
         """Write down a finished step. The loader's state names the mix in force, the same on every rank."""
-        log = [Revision(**revision) for revision in json.loads(loader.state_dict()["log"])]
+        log = revisions_of(loader.state_dict())
         counts = np.bincount(self._sources, minlength=len(loader.source_names))
         line = StepRecord(
             step=step,
