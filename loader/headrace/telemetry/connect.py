@@ -22,7 +22,8 @@ from headrace.telemetry.spool import Spool
 
 MOST_SPOOL_BYTES = 256 << 20
 _LEAST_SPOOL_BYTES = 1 << 20
-_OTHERS_DELAY_S = 3.0
+_DRAIN_DELAY_S = 3.0
+"the leader registers this start first, after what earlier ones left"
 
 logger = logging.getLogger("headrace.telemetry")
 
@@ -69,19 +70,19 @@ def connect(
     feed = None
     if identity.leader:
         client = _client(endpoint)
-        feed = MixFeed(spool, client, Registrar(client, project, start), start, notices)
+        feed = MixFeed(spool, client, Registrar(client, project, spool, start), start, notices)
     client = _client(endpoint)
     drain = Drain(
         spool,
         client,
-        Registrar(client, project, start),
+        Registrar(client, project, spool, start),
         start,
         identity.rank,
         notices,
         on_mix_version=feed.hint if feed is not None else None,
     )
     reporter = Reporter(identity, start, spool, drain, feed, notices, report_every_s=report_every_s)
-    reporter.start(0.0 if identity.leader else _OTHERS_DELAY_S)
+    reporter.start(_DRAIN_DELAY_S)
     return reporter
 
 

@@ -14,7 +14,7 @@ from headrace.telemetry.client import Client
 from headrace.telemetry.description import Registration
 from headrace.telemetry.failures import Backoff, Notices, ServiceError
 from headrace.telemetry.http_answer import Answer
-from headrace.telemetry.registrar import Registrar
+from headrace.telemetry.registrar import REFUSED, Registrar
 from headrace.telemetry.spool import Spool
 
 MOST_RECORDS = 1000
@@ -65,6 +65,10 @@ class Drain:
         """Begin after `delay_s`, which lets the leader, or another rank of the node, go first."""
         self._thread = threading.Thread(target=self._run, args=(delay_s,), name="headrace-drain", daemon=True)
         self._thread.start()
+
+    def hurry(self) -> None:
+        """Begin now: whoever had to go first has."""
+        self._wake.set()
 
     def finish(self, deadline: float) -> None:
         """Have the thread end when all of this rank is sent, by whichever process, or at `deadline` (monotonic)."""
@@ -138,7 +142,7 @@ class Drain:
             else:
                 self._send_end(registration)
         except ServiceError as error:
-            if error.kind != "refused" or registration is self._current:
+            if error.kind != REFUSED or registration is self._current:
                 raise
             self._given_up.add(attempt)
             self._notices.warn("left behind", f"reports of the earlier attempt {attempt} stay in the spool: {error}")

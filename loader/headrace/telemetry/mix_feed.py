@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headrace.telemetry.activation_queue import ActivationQueue
@@ -61,10 +61,12 @@ class MixFeed:
         self._not_before = 0.0
         self._wake = threading.Event()
         self._deadline: float | None = None
+        self._on_registered: Callable[[], None] | None = None
         self._thread = threading.Thread(target=self._run, name="headrace-mix", daemon=True)
 
-    def start(self) -> None:
-        """Begin at once."""
+    def start(self, on_registered: Callable[[], None] | None = None) -> None:
+        """Begin at once; `on_registered` is called when the control plane knows this start."""
+        self._on_registered = on_registered
         self._thread.start()
 
     def activated(self, activation: Activated) -> None:
@@ -137,6 +139,9 @@ class MixFeed:
     def _converse(self) -> None:
         self._post_leftovers()
         job_id = self._registrar.job_id(self._current)
+        if self._on_registered is not None:
+            self._on_registered()
+            self._on_registered = None
         if job_id != self._job_id:
             self._job_id, self._etag, self.seen_version = job_id, None, None
         self._answer_replay(job_id)

@@ -76,12 +76,15 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, name="headrace-report", daemon=True)
 
     def start(self, drain_delay_s: float) -> None:
-        """Start the threads; sending begins after `drain_delay_s`. An exit without `finish` keeps what is left."""
+        """Start the threads; sending begins after `drain_delay_s`, on the leader once this start is registered.
+
+        An exit without `finish` keeps what is left.
+        """
         atexit.register(self._finish, None, _AT_EXIT_SEND_S)
         self._thread.start()
         self._drain.start(drain_delay_s)
         if self._feed is not None:
-            self._feed.start()
+            self._feed.start(on_registered=self._drain.hurry)
 
     def step_ended(self, sample: StepSample) -> None:
         """Keep one step's figures for the next report."""

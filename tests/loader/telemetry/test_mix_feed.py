@@ -46,7 +46,7 @@ def feed(held: Spool, made: Registration, service: Service) -> Iterator[MixFeed]
 
 def _feed(held: Spool, made: Registration, url: str) -> MixFeed:
     client = Client(Endpoint(url, None))
-    feed = MixFeed(held, client, Registrar(client, "default", made), made, Notices(None))
+    feed = MixFeed(held, client, Registrar(client, "default", held, made), made, Notices(None))
     feed.start()
     return feed
 
