@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Final
 
 from headrace.arguments import CommandParser, unknown
-from headrace.errors import HeadraceError
+from headrace.errors import ConfigError, HeadraceError
 
 COMMANDS: Final = {
     "bench": ("headrace.bench", "measure the loader on your own shards, next to a plain read of the same bytes"),
@@ -17,7 +17,7 @@ COMMANDS: Final = {
 }
 """The module of each command, imported when it is called, and what it does.
 
-A module offers `add_arguments(parser)`, which describes the options, and `run(args) -> int`, which returns the exit status.
+A module offers `add_arguments(parser)`, which describes the options, and `run(args) -> int`, the exit status.
 """
 
 _EXAMPLES = """examples:
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(module.run(args))
     except HeadraceError as error:
         print(f"headrace {name}: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, ConfigError) else 1
 
 
 def _without_command(words: list[str], name: str | None) -> int:

@@ -2,5 +2,5 @@
 
 Read it in the order that data flows: `gather` and `roff` (text from this machine), `tokenizer`, `corpus` (shards on
 disk), `model`, `train` (what a user would write), then what `headrace demo` adds: `children`, `control`, `outcome`,
-`run`.
+`stages`, `run`.
 """

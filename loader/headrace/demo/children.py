@@ -23,8 +23,17 @@ SHOWN_LINES: Final = 20
 _MARK: Final = "HEADRACE_DEMO_CHILD"
 
 
+def clean_environment(**extra: str) -> dict[str, str]:
+    """This process's environment without Headrace's own variables, which are meant for other runs, and with `extra`."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")} | extra
+
+
 class ChildError(HeadraceError, RuntimeError):
     """A process of the demo failed; shows its last lines."""
+
+
+def _ignore(line: str) -> None:
+    """Where lines go that nobody listens to."""
 
 
 class Child:
@@ -37,11 +46,11 @@ class Child:
         log: Path,
         *,
         environment: Mapping[str, str],
-        on_line: Callable[[str], None] = lambda line: None,
+        on_line: Callable[[str], None] | None = None,
     ) -> None:
         self.name = name
         self.log = log
-        self._on_line = on_line
+        self._on_line = on_line or _ignore
         self._mark = uuid.uuid4().hex
         self._last: deque[str] = deque(maxlen=SHOWN_LINES)
         bound = Path(__file__).with_name("bound.py")
@@ -57,6 +66,11 @@ class Child:
         )
         self._reader = threading.Thread(target=self._read, name=f"{name}-output", daemon=True)
         self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
 
     @property
     def returncode(self) -> int | None:
@@ -77,11 +91,15 @@ class Child:
         )
 
     def stop(self, grace_s: float) -> None:
-        """SIGTERM, and after `grace_s` seconds SIGKILL; then SIGKILL for whatever it left behind."""
+        """SIGTERM, and after `grace_s` seconds SIGKILL; then SIGKILL for whatever it left behind.
+
+        What it says about being stopped goes to its log only.
+        """
+        self._on_line = _ignore
         self._process.terminate()
         try:
             self._process.wait(grace_s)
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):  # a second Ctrl-C doesn't wait
             self._process.kill()
             self._process.wait()
         left = [process for process in psutil.process_iter() if self._is_below(process)]
@@ -123,7 +141,7 @@ class Children:
         command: Sequence[str],
         *,
         environment: Mapping[str, str],
-        on_line: Callable[[str], None] = lambda line: None,
+        on_line: Callable[[str], None] | None = None,
     ) -> Child:
         """Start one; its log is `<name>.log`. `command[0]` is a path."""
         child = Child(name, command, self._folder / f"{name}.log", environment=environment, on_line=on_line)

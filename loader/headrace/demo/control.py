@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sysconfig
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 import httpx
 
-from headrace.demo.children import Child, Children
+from headrace.demo.children import Child, Children, clean_environment
 from headrace.errors import ConfigError, HeadraceError
 
 START_S: Final = 60.0
@@ -28,35 +27,40 @@ class ControlError(HeadraceError, RuntimeError):
 
 
 @dataclass(frozen=True)
-class Plane:
-    """A running control plane, and what opens it."""
+class Access:
+    """What opens a control plane; kept in one file, readable by its owner only."""
 
-    url: str
     username: str
     password: str = field(repr=False)
     training_key: str = field(repr=False)
     "scopes ingest and read"
     operator_key: str = field(repr=False)
     "scopes read and operate"
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A running control plane."""
+
+    url: str
+    access: Access
     server: Child
 
 
 def start(children: Children, folder: Path, port: int) -> Plane:
-    """Start `headrace-server` on loopback with its SQLite database in `folder`, and make two keys.
+    """Start `headrace-server` on loopback with its SQLite database in `folder`.
 
-    The login of the first start is kept in `folder / "login.json"`, readable by its owner only.
+    The first start's login and two keys made with it are kept in `folder / "access.json"`, for later starts.
 
     Raises:
         ConfigError: `headrace-server` is not installed.
         ChildError: it did not start; with its last lines.
+        ControlError: it is not ready in time, or the login of the first start is lost.
     """
-    program = _program()
-    training = _key(program, folder, "demo: training", "ingest,read")
-    operator = _key(program, folder, "demo: operator", "read,operate")
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
-    command = [program, "serve", "--data-dir", str(folder), "--port", str(port), "--ready-file", str(ready)]
-    server = children.start("headrace-server", command, environment=os.environ)
+    command = [_program(), "serve", "--data-dir", str(folder), "--port", str(port), "--ready-file", str(ready)]
+    server = children.start("headrace-server", command, environment=clean_environment())
     deadline = time.monotonic() + START_S
     while not ready.exists():
         server.check_running()
@@ -64,18 +68,46 @@ def start(children: Children, folder: Path, port: int) -> Plane:
             raise ControlError(f"headrace-server was not ready within {START_S:.0f} s; its log is {server.log}")
         time.sleep(0.05)
     said = json.loads(ready.read_text())
-    login = folder / "login.json"
+    kept = folder / "access.json"
     if "password" in said:
-        ready.replace(login)
-    kept = json.loads(login.read_text())
-    return Plane(said["url"], kept["username"], kept["password"], training, operator, server)
+        access = _first_access(said["url"], said["username"], said["password"])
+        write_private(kept, json.dumps(asdict(access)))
+    elif kept.exists():
+        access = Access(**json.loads(kept.read_text()))
+    else:
+        raise ControlError(f"the login of the database in {folder} is lost; remove that folder to start afresh")
+    return Plane(said["url"], access, server)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    part.replace(path)
+
+
+def _first_access(url: str, username: str, password: str) -> Access:
+    """Sign in as a person would, and make a key for the training and one for scripts."""
+    with httpx.Client(base_url=f"{url}/api/v1", timeout=10.0, trust_env=False) as http:
+        session = _checked(http.post("/session", json={"username": username, "password": password})).json()
+        http.headers["X-CSRF-Token"] = session["csrf_token"]
+
+        def key(name: str, *scopes: str) -> str:
+            body = {"name": name, "scopes": scopes}
+            return str(_checked(http.post("/projects/default/keys", json=body)).json()["key"])
+
+        return Access(
+            username, password, key("demo: training", "ingest", "read"), key("demo: operator", "read", "operate")
+        )
 
 
 class Operator:
     """REST calls on one job with an operator's key."""
 
     def __init__(self, plane: Plane) -> None:
-        headers = {"Authorization": f"Bearer {plane.operator_key}"}
+        headers = {"Authorization": f"Bearer {plane.access.operator_key}"}
         self._http = httpx.Client(base_url=f"{plane.url}/api/v1", headers=headers, timeout=10.0, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -127,11 +159,3 @@ def _program() -> str:
             "run: pip install headrace-server"
         )
     return found
-
-
-def _key(program: str, folder: Path, name: str, scopes: str) -> str:
-    command = [program, "key", "create", "--data-dir", str(folder), "--name", name, "--scopes", scopes]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if made.returncode != 0:
-        raise ControlError(f"`{' '.join(command)}` ended with status {made.returncode}: {made.stderr.strip()}")
-    return made.stdout.strip()

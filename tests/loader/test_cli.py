@@ -1,0 +1,82 @@
+"""`headrace`: every command explains itself, and a misspelling ends with status 2 and a suggestion."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from headrace import cli
+from headrace.arguments import CommandParser
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What `headrace *words` prints on standard error, ending with status 2."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dmo"], "unknown command 'dmo'; did you mean 'demo'?"),
+        (["Bench"], "unknown command 'Bench'; did you mean 'bench'?"),
+        (["xyzzy"], "unknown command 'xyzzy'; the commands are bench, demo"),
+        ([], "no command given; the commands are bench, demo"),
+        (["--vresion"], "unknown option '--vresion'; did you mean '--version'?"),
+        (["demo", "--stpes", "5"], "unknown option '--stpes'; did you mean '--steps'?"),
+        (["demo", "--step", "5"], "unknown option '--step'; did you mean '--steps'?"),
+        (["demo", "--no-browsr=1"], "unknown option '--no-browsr'; did you mean '--no-browser'?"),
+        (["demo", "--steps", "many"], "argument --steps: it is 'many'; it must be a whole number from 1 to"),
+        (["demo", "--steps", "0"], "argument --steps: it is '0'"),
+        (["demo", "--port", "70000"], "argument --port: it is '70000'; it must be a whole number from 0 to 65535"),
+        (["demo", "--ranks", "3"], "argument --ranks: invalid choice: 3"),
+        (["bench", "/data", "--seqlen", "5"], "unknown option '--seqlen'; did you mean '--seq-len'?"),
+    ],
+)
+def test_misuse(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert said in failed(capsys, *words)
+
+
+def test_a_value_that_fits_no_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["demo", "--steps", "5", "--edit-at", "5"]) == 2
+    assert capsys.readouterr().err == "headrace demo: --edit-at is 5; with 5 steps it must be below 5\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["demo", "--help"], ["bench", "--help"]])
+def test_help_has_examples(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 0
+    assert "examples:\n  headrace" in capsys.readouterr().out
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    printed = capsys.readouterr().out
+    assert all(f"\n  {name} " in printed for name in cli.COMMANDS)
+
+
+def test_the_installed_program_says_its_version() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("headrace 0.")
+
+
+def test_a_command_is_imported_only_when_it_is_called() -> None:
+    code = "import sys; from headrace import cli\nassert 'headrace.demo.run' not in sys.modules\n"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_unknown_option_without_a_neighbour_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = CommandParser("tool")
+    parser.add_argument("--size")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--qqq"])
+    assert "unknown option '--qqq'; the options are --help, --size, -h" in capsys.readouterr().err
