@@ -113,7 +113,8 @@ class Client:
     def _exchange(self, request: httpx.Request) -> Answer:
         if self._watch is None:
             self._watch = threading.Thread(target=self._cut_when_late, name=f"{_THREADS}watch", daemon=True)
-            self._watch.start()
+            with suppress(RuntimeError):  # Python starts no threads at exit, when `abort` comes soon anyway
+                self._watch.start()
         if self._aborted.is_set():
             raise ServiceError(CLOSED, "telemetry is closed")
         self._connected = False

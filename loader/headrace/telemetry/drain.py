@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -57,12 +58,14 @@ class Drain:
         self._given_up: set[str] = set()
         self._most_records = MOST_RECORDS
         self._backoff = Backoff(first_s=0.5, most_s=10.0)
+        self._random = random.Random()  # never the global one, which belongs to the training script
         self._wake = threading.Event()
         self._deadline: float | None = None
         self._thread: threading.Thread | None = None
 
     def start(self, delay_s: float) -> None:
-        """Begin after `delay_s`, which lets the leader, or another rank of the node, go first."""
+        """Begin after about `delay_s`, which lets the leader go first; nodes that start together spread out."""
+        delay_s *= self._random.uniform(1.0, 1.5)
         self._thread = threading.Thread(target=self._run, args=(delay_s,), name="headrace-drain", daemon=True)
         self._thread.start()
 
@@ -120,7 +123,9 @@ class Drain:
         self._backoff.reset()
         if self._deadline is not None:
             return _CLOSING_PAUSE_S
-        return _BETWEEN_BATCHES_S if any(more) else self._spool.pace_s() or _PACE_S
+        if any(more):
+            return _BETWEEN_BATCHES_S
+        return (self._spool.pace_s() or _PACE_S) * self._random.uniform(0.9, 1.1)
 
     def _attempts(self) -> list[Registration]:
         """This attempt, so that what people watch stays fresh, then what earlier ones left, oldest first."""

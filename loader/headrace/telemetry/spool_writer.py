@@ -44,7 +44,6 @@ class SpoolWriter:
         self._size += written
         if self._size >= self._segment_bytes:
             self._seal()
-            self.dropped += self._spool.enforce_limit()
 
     def close(self) -> None:
         """Seal what is open, and let go of the rank's place in the spool."""
@@ -52,6 +51,7 @@ class SpoolWriter:
         self._lock.release()
 
     def _open(self) -> Path:
+        self.dropped += self._spool.enforce_limit()
         directory = self._spool.register(self._registration)
         self._lock.acquire()
         path = directory / f"{self._rank:05}-{self._number:06}.open"

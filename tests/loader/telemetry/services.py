@@ -236,9 +236,9 @@ def bomb(connection: socket.socket) -> None:
 
 @functools.cache
 def _bomb() -> bytes:
-    """200 MiB of spaces, compressed piece by piece."""
-    packer = zlib.compressobj(level=9, wbits=31)
-    return b"".join(packer.compress(b" " * (1 << 20)) for _ in range(200)) + packer.flush()
+    """128 MiB of spaces, compressed piece by piece."""
+    packer = zlib.compressobj(level=1, wbits=31)
+    return b"".join(packer.compress(b" " * (1 << 20)) for _ in range(128)) + packer.flush()
 
 
 def garbage(connection: socket.socket) -> None:

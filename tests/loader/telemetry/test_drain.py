@@ -34,7 +34,9 @@ def _drain(held: Spool, made: Registration, url: str, rank: int = 0, **extra: An
     client = Client(Endpoint(url, "hr_s3cret"))
     notices = Notices("hr_s3cret")
     on_mix_version = extra.get("on_mix_version")
-    return Drain(held, client, Registrar(client, "default", held, made), made, rank, notices, on_mix_version=on_mix_version)
+    return Drain(
+        held, client, Registrar(client, "default", held, made), made, rank, notices, on_mix_version=on_mix_version
+    )
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def _check_harmless(cache: Path, url: str) -> None:
     telemetry = _connect(cache, url)
     took = sorted(_train(telemetry, range(60)))
     assert took[len(took) // 2] < 200e-6
-    assert took[-1] < 0.25  # a busy machine may deschedule a thread; nothing waits for a service
+    assert took[-1] < 0.5  # a busy machine may deschedule a thread; nothing waits for a service
     assert telemetry.latest_proposal() is None
     assert _finish(telemetry) < 5
     assert _finish(telemetry) < 0.1

@@ -73,6 +73,18 @@ def test_beyond_the_limit_the_oldest_go_first_across_jobs_and_are_counted(tmp_pa
     writer.close()
 
 
+def test_starts_that_crash_one_after_another_stay_within_the_limit(tmp_path: Path) -> None:
+    dropped = 0
+    for _ in range(60):
+        writer = SpoolWriter(spool(tmp_path, most_bytes=200_000), start(), 0)
+        for seq in range(5):
+            writer.append(_record(seq, 1000))
+        writer.close()
+        dropped += writer.dropped
+    assert dropped > 0
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.jsonl")) < 200_000
+
+
 def test_a_record_that_does_not_fit_the_disk_leaves_no_trace_and_can_be_written_later(tmp_path: Path) -> None:
     held, made = spool(tmp_path), start()
     writer = SpoolWriter(held, made, 0)
