@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from headrace.kernels import cache_root
 
 from tests.loader.demo.processes import finished, processes_with, started, until
 
@@ -29,8 +30,10 @@ STRAY = {
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all runs: the first builds the corpus, the others reuse it."""
-    return tmp_path_factory.mktemp("cache")
+    """One cache for all runs: the first builds the corpus, the others reuse it. Compiled kernels are the machine's."""
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "kernels").symlink_to(cache_root() / "kernels")
+    return cache
 
 
 Demo = Callable[..., subprocess.Popen[str]]
