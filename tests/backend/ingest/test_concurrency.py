@@ -28,8 +28,8 @@ async def test_sixteen_writers_and_a_reader(world: World) -> None:
 
     async def read() -> None:
         while writing:
-            for path in ("", "/ranks", "/figures/mix"):
-                statuses.append((await world.operator.get(f"{job}{path}")).status_code)
+            replies = [await world.operator.get(f"{job}{path}") for path in ("", "/ranks", "/figures/mix")]
+            statuses.extend(reply.status_code for reply in replies)
             await asyncio.sleep(0.2)
 
     reader = asyncio.create_task(read())

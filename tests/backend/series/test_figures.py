@@ -1,0 +1,38 @@
+"""The figures of a job over REST: real series, the marks of attempts and edits, both axes and themes."""
+
+from tests.backend.builders import activation_body, record
+from tests.backend.world import World
+
+NAMES = ("mix", "throughput", "wait", "loss", "epochs")
+
+
+async def test_every_figure_of_a_running_job(world: World) -> None:
+    job, first = await world.running_job()
+    for seq in range(4):
+        await world.report(job, first, *(record(rank, seq, 10 * seq) for rank in range(2)))
+    await world.edit(job, {"web": 1, "code": 1, "legal": 0}, 1)
+    weights = {"web": 500_000, "code": 500_000, "legal": 0}
+    body = activation_body(first, "service:2", 25, weights_ppm=weights)
+    assert (await world.loader.post(f"{job}/activations", json=body)).status_code == 200
+    second = await world.attempt(job, resumed_from_step=20)
+    again = activation_body(second, "service:2", 25, weights_ppm=weights)
+    assert (await world.loader.post(f"{job}/activations", json=again)).status_code == 200
+    await world.report(job, second, record(0, 0, 24), record(1, 0, 24))
+    for name in NAMES:
+        for axis in ("step", "time"):
+            figure = await world.get(f"{job}/figures/{name}", x=axis, theme="dark", max_points=50)
+            assert figure["name"] == name
+            assert figure["figure"]["data"], name
+            labels = [note["text"] for note in figure["figure"]["layout"]["annotations"]]
+            assert sorted(set(labels)) == ["start 2", "v2"]
+            assert len(labels) == (2 if axis == "step" else 3), "one mark a step, one a moment"
+    figure = await world.get(f"{job}/figures/mix")
+    assert [row[0] for row in figure["table"]["rows"]] == [0, 10]
+
+
+async def test_a_job_without_reports_has_empty_figures(world: World) -> None:
+    job = await world.job()
+    for name in NAMES:
+        assert (await world.get(f"{job}/figures/{name}"))["table"]["rows"] == []
+    assert (await world.viewer.get(f"{job}/figures/nothing")).status_code == 404
+    assert (await world.viewer.get(f"{job}/figures/mix", params={"theme": "blue"})).status_code == 422
