@@ -26,14 +26,15 @@ class Service:
 
     def make_key(self, name: str, scopes: str) -> str:
         """A new API key with comma-separated ``scopes``."""
-        command = [*_command(), "key", "create", "--data-dir", str(self.data_dir), "--name", name, "--scopes", scopes]
+        command = [_program(), "key", "create", "--data-dir", str(self.data_dir), "--name", name, "--scopes", scopes]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
         assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr}"
         return done.stdout.strip().splitlines()[-1]
 
 
-def _command() -> list[str]:
-    return [sys.executable, "-m", "headrace_server.cli"]
+def _program() -> str:
+    """The installed ``headrace-server`` of the Python that runs the tests."""
+    return str(Path(sys.executable).with_name("headrace-server"))
 
 
 def _environment() -> dict[str, str]:
@@ -45,7 +46,7 @@ def _environment() -> dict[str, str]:
 def running_service(folder: Path) -> Iterator[Service]:
     """Start ``headrace-server serve`` under ``folder`` and stop it on the way out. Its log is ``folder/server.log``."""
     data_dir, ready, log = folder / "data", folder / "ready.json", folder / "server.log"
-    command = [*_command(), "serve", "--port", "0", "--data-dir", str(data_dir), "--ready-file", str(ready)]
+    command = [_program(), "serve", "--port", "0", "--data-dir", str(data_dir), "--ready-file", str(ready)]
     with log.open("w") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=_environment())
         try:

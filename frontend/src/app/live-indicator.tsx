@@ -13,7 +13,7 @@ export function LiveIndicator() {
   const state = liveState(connection, now);
   return (
     <>
-      <span className={classes.live} data-state={state} data-testid="live-indicator">
+      <span className={classes.live} data-state={state}>
         <span className={classes.dot} aria-hidden="true" />
         {liveText(state, connection.lastContactMs, now)}
       </span>

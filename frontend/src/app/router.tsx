@@ -9,13 +9,14 @@ import {
 } from "@tanstack/react-router";
 
 import { sessionQuery } from "@/api/queries/session";
-import { ErrorState, LoadingState } from "@/components/page-states";
+import { LoadingState } from "@/components/page-states";
 import { xAxisSearch } from "@/features/job/x-axis-search";
 import { jobsSearch } from "@/features/jobs/jobs-search";
 import { ranksSearch } from "@/features/ranks/ranks-search";
 
 import { AppShell } from "./app-shell";
 import { NotFound } from "./not-found";
+import { RouteError } from "./route-error";
 import { LoginRoute } from "./routes/login-route";
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet });
@@ -97,7 +98,7 @@ export const makeRouter = (client: QueryClient) =>
     context: { client },
     defaultPreload: "intent",
     defaultPendingComponent: () => <LoadingState label="Loading the page" />,
-    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+    defaultErrorComponent: RouteError,
     defaultNotFoundComponent: NotFound,
     scrollRestoration: true,
   });

@@ -1,6 +1,7 @@
 function need(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set; run these through pytest: tests/e2e/test_dashboard.py`);
+  if (!value)
+    throw new Error(`${name} is not set; run these through pytest: tests/e2e/test_dashboard.py`);
   return value;
 }
 

@@ -1,4 +1,10 @@
-import { test as base, expect, type BrowserContext, type Page } from "@playwright/test";
+import {
+  test as base,
+  expect,
+  type BrowserContext,
+  type Locator,
+  type Page,
+} from "@playwright/test";
 
 import { environment } from "./environment";
 import { Watch } from "./watched-page";
@@ -20,10 +26,14 @@ export async function trainingJobId(page: Page): Promise<string> {
   return found.id;
 }
 
-/** The number that the text of the job's header says for the step. */
+/** A fact of the job's header, by its label. */
+export const fact = (page: Page, label: string): Locator =>
+  page.locator("dt", { hasText: label }).locator("+ dd");
+
+/** The step that the job's header shows; NaN before the first. */
 export async function shownStep(page: Page): Promise<number> {
-  const text = await page.getByRole("banner").or(page.locator("main")).getByTestId("step").first().innerText();
-  return Number(text.replaceAll(/[^\d]/g, ""));
+  const [step] = (await fact(page, "Step").innerText()).split("/");
+  return Number((step ?? "").replaceAll(/[^\d]/g, "") || NaN);
 }
 
 interface Fixtures {

@@ -12,14 +12,17 @@ export class Watch {
     this.#page = page;
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") {
-        this.#faults.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
+        this.#faults.push(
+          `console ${message.type()}: ${message.text()} (${message.location().url})`,
+        );
       }
     });
     page.on("pageerror", (error) => this.#faults.push(`uncaught: ${error.message}`));
     page.on("request", (request) => {
       const url = new URL(request.url());
       const local = url.protocol === "data:" || url.protocol === "blob:";
-      if (!local && url.origin !== environment.url) this.#faults.push(`left the origin: ${request.url()}`);
+      if (!local && url.origin !== environment.url)
+        this.#faults.push(`left the origin: ${request.url()}`);
     });
   }
 
@@ -42,7 +45,9 @@ export class Watch {
 
   /** Fails on anything that was seen and not allowed, and on script that ran from data. */
   async expectClean(): Promise<void> {
-    const faults = this.#faults.filter((fault) => !this.#allowed.some((pattern) => pattern.test(fault)));
+    const faults = this.#faults.filter(
+      (fault) => !this.#allowed.some((pattern) => pattern.test(fault)),
+    );
     expect(faults).toEqual([]);
     if (!this.#page.isClosed()) {
       expect(await this.#page.evaluate(() => (window as { pwned?: number }).pwned)).toBeUndefined();

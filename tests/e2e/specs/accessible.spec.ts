@@ -1,0 +1,66 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { environment } from "./environment";
+import { expect, test } from "./harness";
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
+  const told = violations.map(({ id, impact, nodes }) => ({
+    id,
+    impact,
+    nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`),
+  }));
+  expect(told).toEqual([]);
+}
+
+const overflow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`has no violation of WCAG 2.2 AA on any page, ${scheme}`, async ({
+    page,
+    jobId,
+    context,
+    watch,
+  }) => {
+    test.setTimeout(240_000);
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    for (const path of ["", "/ranks", "/mix", "/history"]) {
+      await page.goto(`/jobs/${jobId}${path}`);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page.locator("main [role=status][aria-label^=Loading]")).toHaveCount(0);
+      await expectAccessible(page);
+    }
+    await page.goto("/jobs");
+    await expect(page.getByRole("link", { name: environment.job })).toBeVisible();
+    await expectAccessible(page);
+    watch.allow(/status of 401.*\/api\/v1\/session\)/);
+    await context.clearCookies();
+    await page.goto("/login");
+    await expect(page.getByRole("button", { name: "Log in" })).toBeVisible();
+    await expectAccessible(page);
+  });
+}
+
+test("fits a phone and a 200 % zoom without scrolling sideways", async ({ page, jobId }) => {
+  for (const width of [390, 640]) {
+    await page.setViewportSize({ width, height: 844 });
+    for (const path of [
+      "/jobs",
+      `/jobs/${jobId}`,
+      `/jobs/${jobId}/ranks`,
+      `/jobs/${jobId}/mix`,
+      `/jobs/${jobId}/history`,
+    ]) {
+      await page.goto(path);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page.locator("main [role=status][aria-label^=Loading]")).toHaveCount(0);
+      expect(await overflow(page), `${path} at ${width} px`).toBe(0);
+    }
+  }
+  await page.goto(`/jobs/${jobId}/mix`);
+  await expectAccessible(page);
+});
