@@ -18,6 +18,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,7 @@ HELD_BACK_ONE_IN: Final = 20
 MAX_HELD_BACK_CHARACTERS: Final = 64 << 10
 "longer documents are never held back: one could be half a source"
 NUM_KEPT: Final = 3
-"corpora kept, the newest first; older ones are removed"
+"corpora kept, those used last; others are removed"
 _ENCODED_AT_ONCE: Final = 128
 
 Say = Callable[[str], None]
@@ -111,7 +112,6 @@ def prepare(root: Path, machine: Machine, say: Say = lambda line: None) -> Corpu
             _build(documents(raws), folder, root, say)
             corpus = load(folder)
             assert corpus is not None, f"{folder} was just built"
-        folder.touch()
         _remove_old(root)
     for source in corpus.sources:
         say(f"corpus: {source.name}: {source.num_documents:,} documents, {source.num_tokens:,} tokens")
@@ -125,6 +125,8 @@ def load(folder: Path) -> Corpus | None:
         if any(_digest(folder / name) != digest for name, digest in record["files"].items()):
             return None
         sources = tuple(CorpusSource(**source) for source in record["sources"])
+        with suppress(OSError):  # where it can't be written, nothing is removed either
+            folder.touch()
         return Corpus(folder, record["vocab_size"], record["eos_id"], sources)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn
 
-from headrace.demo.stages import PORT, Options, demo
+from headrace.demo.stages import Options, demo
+from headrace.demo.surroundings import PORT
 from headrace.errors import ConfigError
 
 LONG_STEPS: Final = 2000

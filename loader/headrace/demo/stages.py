@@ -6,8 +6,6 @@ Everything that is started here belongs to a `Children` block and ends with it.
 from __future__ import annotations
 
 import json
-import os
-import socket
 import sys
 import time
 import webbrowser
@@ -20,15 +18,18 @@ import torch
 
 from headrace.demo import control
 from headrace.demo.children import Child, Children, clean_environment
-from headrace.demo.corpus import Corpus, prepare
+from headrace.demo.corpus import Corpus, load, prepare
 from headrace.demo.gather import Machine
 from headrace.demo.locks import run_folder
 from headrace.demo.outcome import summary
-from headrace.demo.record import read_ranks, read_result
+from headrace.demo.record import StepRecord, read_ranks, read_result
+from headrace.demo.surroundings import box, can_open_browser, free_port
+from headrace.errors import ConfigError
 from headrace.kernels import cache_root
 
-PORT: Final = 8400
 POLL_S: Final = 0.2
+RECORD_S: Final = 5.0
+"how long the last change may take to reach the control plane after the training's end"
 
 Say = Callable[[str], None]
 
@@ -92,7 +93,7 @@ def demo(options: Options, say: Say) -> dict[str, Any]:
                 ]
             )
         )
-        corpus = prepare(root, Machine.here(), say)
+        corpus = find_corpus(folder, root, options, say)
         with control.Operator(plane) as operator:
             running = start_training(children, plane, operator, corpus, folder, options, say)
             announce(running, say)
@@ -103,6 +104,25 @@ def demo(options: Options, say: Say) -> dict[str, Any]:
                 say("demo: training has ended; the dashboard stays till Ctrl-C")
                 stay(plane)
         return result
+
+
+def find_corpus(folder: Path, root: Path, options: Options, say: Say) -> Corpus:
+    """This machine's corpus; for a kept run that goes on, the one that it began with, as its checkpoint is of that.
+
+    Raises:
+        ConfigError: that one is gone.
+    """
+    link = folder / "corpus"
+    if (folder / "training" / "checkpoint.pt").exists():
+        corpus = load(link.resolve())
+        if corpus is None:
+            raise ConfigError(f"the kept run's corpus, {link.resolve()}, is gone; remove {folder} to start afresh")
+        return corpus
+    corpus = prepare(root, Machine.here(), say)
+    if options.keep:
+        link.unlink(missing_ok=True)
+        link.symlink_to(corpus.folder)
+    return corpus
 
 
 def start_training(
@@ -132,11 +152,15 @@ def start_training(
         HEADRACE_CACHE=str(cache_root()),
         OMP_NUM_THREADS="1",
     )
-    say(f"demo: training to step {last_step} with torchrun on {options.ranks} ranks")
+    say(f"demo: training to step {last_step} with torchrun, ranks: {options.ranks}")
     training = children.start("training", command, environment=environment, on_line=lambda line: _show(line, say))
-    while (job := operator.find_job(name)) is None:
+    job = None
+    while job is None:
+        has_ended = training.returncode is not None
+        job = operator.find_job(name)
         plane.server.check_running()
-        training.check_running()
+        if job is None and has_ended:
+            raise training.failure()
         time.sleep(POLL_S)
     return Running(options=options, folder=folder, plane=plane, operator=operator, training=training, job=job)
 
@@ -178,7 +202,7 @@ def outcome(running: Running) -> dict[str, Any]:
     """What the run showed, checked against the control plane. Raises ControlError for an edit that came too late."""
     options = running.options
     ranks = read_ranks(running.out, options.ranks)
-    result = summary(read_result(running.out) or {}, ranks, running.operator.activations(running.job))
+    result = summary(read_result(running.out) or {}, ranks, _activations(running, ranks[0]))
     newest, _ = running.operator.mix(running.job)
     if options.edit_at is not None and result["mix"]["version"] != newest["version"]:
         raise control.ControlError(
@@ -186,6 +210,17 @@ def outcome(running: Running) -> dict[str, Any]:
             f"took effect; leave it more steps than {options.steps}"
         )
     return result
+
+
+def _activations(running: Running, steps: Sequence[StepRecord]) -> list[dict[str, Any]]:
+    """What the control plane recorded, waiting a moment for the last change that the ranks made."""
+    deadline = time.monotonic() + RECORD_S
+    while True:
+        found = running.operator.activations(running.job)
+        arrived = not steps or any(activation["revision"] == steps[-1].revision for activation in found)
+        if arrived or time.monotonic() > deadline:
+            return found
+        time.sleep(POLL_S)
 
 
 def stay(plane: control.Plane) -> NoReturn:
@@ -204,26 +239,6 @@ def resumed_step(out: Path) -> int:
     """The step that the checkpoint in `out` continues from; 0 without one."""
     path = out / "checkpoint.pt"
     return int(torch.load(path, weights_only=True)["loader"]["step"]) if path.exists() else 0
-
-
-def free_port(wanted: int | None) -> int:
-    """The port to ask for: what is wanted, or 8400 if nothing listens there, or 0 for any."""
-    if wanted is not None:
-        return wanted
-    with socket.socket() as probe:
-        return 0 if probe.connect_ex(("127.0.0.1", PORT)) == 0 else PORT
-
-
-def can_open_browser() -> bool:
-    """Whether there is a desktop; without one, a text browser would take over the terminal."""
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-
-
-def box(lines: Sequence[str]) -> str:
-    """The lines in a frame."""
-    width = max(map(len, lines))
-    rule = f"+{'-' * (width + 4)}+"
-    return "\n".join([rule, *(f"|  {line:<{width}}  |" for line in lines), rule])
 
 
 def _show(line: str, say: Say) -> None:

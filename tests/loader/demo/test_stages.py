@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import socket
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from headrace.demo import control, stages
 from headrace.demo.children import Children
+from headrace.demo.gather import Machine
 from headrace.errors import ConfigError
+
+from tests.loader.demo.machines import prose, small_machine, write
 
 
 def test_weights_are_turned_round_in_place() -> None:
@@ -17,37 +20,23 @@ def test_weights_are_turned_round_in_place() -> None:
     assert list(stages.turned({"b": 1, "a": 2})) == ["b", "a"]
 
 
-def test_a_wanted_port_is_taken_as_it_is() -> None:
-    assert stages.free_port(0) == 0
-    assert stages.free_port(4321) == 4321
-
-
-def test_the_usual_port_is_asked_for_only_when_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(stages, "PORT", taken.getsockname()[1])
-        assert stages.free_port(None) == taken.getsockname()[1]
-        taken.listen()
-        assert stages.free_port(None) == 0
-
-
-def test_the_login_is_framed() -> None:
-    assert stages.box(["Headrace", "", "open  x"]).splitlines() == [
-        "+------------+",
-        "|  Headrace  |",
-        "|            |",
-        "|  open  x   |",
-        "+------------+",
-    ]
-
-
-@pytest.mark.parametrize(("name", "opens"), [("DISPLAY", True), ("WAYLAND_DISPLAY", True), ("SSH_TTY", False)])
-def test_a_browser_is_opened_on_a_desktop_only(monkeypatch: pytest.MonkeyPatch, name: str, opens: bool) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv(name, ":0")
-    assert stages.can_open_browser() == opens
+def test_a_kept_run_keeps_its_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = small_machine(tmp_path / "machine")
+    monkeypatch.setattr(Machine, "here", lambda: machine)
+    options = stages.Options(steps=1, keep=True)
+    root, folder = tmp_path / "cache", tmp_path / "kept"
+    folder.mkdir()
+    first = stages.find_corpus(folder, root, options, print)
+    write(machine.stdlib / "package" / "new.py", prose(777))
+    second = stages.find_corpus(folder, root, options, print)
+    assert second != first, "without a checkpoint there is nothing to go on from"
+    write(machine.stdlib / "package" / "newer.py", prose(778))
+    (folder / "training").mkdir()
+    (folder / "training" / "checkpoint.pt").touch()
+    assert stages.find_corpus(folder, root, options, print) == second
+    shutil.rmtree(second.folder)
+    with pytest.raises(ConfigError, match=r"the kept run's corpus, .*, is gone; remove .*kept to start afresh"):
+        stages.find_corpus(folder, root, options, print)
 
 
 def test_a_kept_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
