@@ -1,0 +1,167 @@
+"""The code and the commands of the pages do what the pages say, run as they stand."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from headrace.kernels import cache_root
+
+from tests.docs import corpus
+from tests.docs.pages import ROOT, blocks
+
+README = ROOT / "README.md"
+GUIDES = ROOT / "docs" / "guides"
+BIN = f"{Path(sys.executable).parent}/"
+# What the README's script leaves to its reader.
+YOURS = """
+import time
+import torch
+
+def train(input_ids, labels):
+    time.sleep(0.002)
+    return torch.rand(len(input_ids))
+
+def finish_step(state):
+    assert state["step"] > 0
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A cache of its own, but for the kernels that this machine has compiled already."""
+    folder, kernels = tmp_path_factory.mktemp("cache"), cache_root() / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    (folder / "kernels").symlink_to(kernels)
+    return str(folder)
+
+
+@contextmanager
+def running(command: list[str], folder: Path, name: str, environment: dict[str, str]) -> Iterator[Path]:
+    """A command in the background with its output in a file, ended with everything it started."""
+    log = folder / f"{name}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        yield log
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_for(pattern: str, log: Path) -> "re.Match[str]":
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        found = re.search(pattern, log.read_text())
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"{pattern!r} is not in {log}:\n{log.read_text()}")
+
+
+def shell(text: str, folder: Path, environment: dict[str, str]) -> str:
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{text}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+def test_the_readme_from_a_script_to_an_agreed_edit(tmp_path: Path, cache: str) -> None:
+    corpus.write(tmp_path)
+    [script] = blocks(README, "python")
+    assert len(script.text.splitlines()) <= 12
+    (tmp_path / "train.py").write_text(YOURS + corpus.moved(script.text, tmp_path))
+    serve, train, edit = (b.text for b in blocks(README, "bash") if b.heading == "Watch it, and change the mix")
+    environment = os.environ | {
+        "HEADRACE_SERVER_DATA_DIR": str(tmp_path / "server"),
+        "HEADRACE_SERVER_PORT": "0",
+        "HEADRACE_SERVER_REPORT_EVERY_S": "0.3",
+        "HEADRACE_CACHE": cache,
+        "OMP_NUM_THREADS": "1",
+    }
+    with running(["bash", "-c", serve.replace(".venv/bin/", BIN)], tmp_path, "serve", environment) as log:
+        address = wait_for(r"Headrace is at http://(\S+)", log)[1]
+        wait_for("sign in as 'admin'", log)
+
+        def here(text: str) -> str:
+            return text.replace(".venv/bin/", BIN).replace("127.0.0.1:8400", address)
+
+        with running(["bash", "-euc", here(train)], tmp_path, "train", environment) as training:
+            wait_for('/reports", "status": 202', log)
+            printed = shell(here(edit), tmp_path, environment)
+            assert 'etag: "v1"' in printed and '"version":2' in printed, printed + training.read_text()
+            assert (tmp_path / "operator.curl").stat().st_mode & 0o077 == 0
+            wait_for_both_ranks(here(edit), tmp_path, environment, training)
+
+
+def wait_for_both_ranks(edit: str, folder: Path, environment: dict[str, str], training: Path) -> None:
+    """Repeat the page's last two questions until both ranks apply version 2, agreed at one step."""
+    setup, questions = edit.partition("curl -siK")[0], edit.strip().splitlines()[-2:]
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        activations, ranks = (json.loads(shell(setup + line, folder, environment))["items"] for line in questions)
+        agreed = [item["step"] for item in activations if item["version"] == 2]
+        if agreed and [rank["mix_version"] for rank in ranks] == [2, 2]:
+            assert len(agreed) == 1
+            return
+        time.sleep(0.3)
+    raise AssertionError(f"{activations}\n{ranks}\n{training.read_text()}")
+
+
+def test_the_guide_to_embedding_runs_from_top_to_bottom(tmp_path: Path, cache: str) -> None:
+    corpus.write(tmp_path)
+    script = "\n".join(block.text for block in blocks(GUIDES / "embed.md", "python"))
+    (tmp_path / "train.py").write_text(corpus.moved(script, tmp_path))
+    command = [f"{BIN}torchrun", "--standalone", "--nproc-per-node", "2", "train.py"]
+    environment = os.environ | {"HEADRACE_CACHE": cache, "OMP_NUM_THREADS": "1"}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "checkpoint.pt").exists() and (tmp_path / "checkpoint" / ".metadata").exists()
+
+
+def test_the_guide_to_data_writes_a_shard(tmp_path: Path) -> None:
+    from headrace.manifest import read_manifest
+
+    (tmp_path / "math").mkdir()
+    [block] = blocks(GUIDES / "data.md", "python")
+    exec(corpus.moved(block.text, tmp_path), {})
+    manifest = read_manifest("math", tmp_path / "math")
+    assert (manifest.num_documents, manifest.num_tokens) == (2, 5)
+
+
+def test_bench_runs_as_the_readme_says(tmp_path: Path, cache: str) -> None:
+    corpus.write(tmp_path)
+    [bench] = (block.text for block in blocks(README, "bash") if block.heading == "How fast on your data")
+    quick = f"{corpus.moved(bench, tmp_path).strip()} --seconds 0.05 --rounds 1".replace(".venv/bin/", BIN)
+    printed = shell(quick, tmp_path, os.environ | {"HEADRACE_CACHE": cache})
+    assert re.search(r"loader +[\d.,]+ M tokens/s", printed) and re.search(r"ratio +0?\.?\d", printed), printed
+
+
+def test_a_backup_is_a_database(tmp_path: Path) -> None:
+    from headrace_server.cli import main
+
+    folder = tmp_path / "share" / "headrace"
+    assert main(["migrate", "--data-dir", str(folder)]) == 0
+    [backup] = (block.text for block in blocks(GUIDES / "operate.md", "bash") if block.heading == "Backup")
+    shell(backup.replace("~/.local", str(tmp_path)), tmp_path, dict(os.environ))
+    assert (tmp_path / "headrace-backup.db").read_bytes()[:15] == b"SQLite format 3"
