@@ -199,16 +199,14 @@ class Assembler:
 
     def _limit(self, sources: set[int]) -> int:
         """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""
-        size = self._config.vocab_size
-        if size is None or all(self._proved(self._manifests[k], size) for k in sources):
-            return NO_LIMIT
-        return size
+        limit = self._config.id_limit
+        return NO_LIMIT if all(self._proved(self._manifests[k], limit) for k in sources) else limit
 
     @staticmethod
-    def _proved(manifest: SourceManifest, vocab_size: int) -> bool:
+    def _proved(manifest: SourceManifest, limit: int) -> bool:
         low, high = manifest.min_token, manifest.max_token
         unsigned = manifest.token_dtype.kind == "u"
-        return high is not None and high < vocab_size and (unsigned or (low is not None and low >= 0))
+        return high is not None and high < limit and (unsigned or (low is not None and low >= 0))
 
     def _out_of_range(self, table: _Table, row: int) -> ShardError:
         """The error for the first id in a span's block that is negative or too large."""
@@ -221,9 +219,11 @@ class Assembler:
             if len(wrong):
                 place = int(wrong[0])
                 file, number = self._blocks.file_of(source, block), int(opened.block.rows[document])
+                narrow = self._config.vocab_size is None and table.limit < NO_LIMIT
+                remedy = "use a wider token_dtype" if narrow else "correct vocab_size"
                 return ShardError(
                     f"token {place} of row {number} of {file} is {ids[place]} (source {self._config.names[source]!r}); "
-                    f"ids must be from 0 to {table.limit - 1}: correct vocab_size, or make the shard again with the "
-                    "right tokenizer"
+                    f"ids must be from 0 to {table.limit - 1}: {remedy}, or make the shard again with the right "
+                    "tokenizer"
                 )
         raise AssertionError("the kernel refused a span whose block has no id out of range")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral
 from typing import Any, Literal, get_args
 
@@ -23,6 +23,7 @@ Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
 OUTPUTS: tuple[Output, ...] = get_args(Output)
 TOKEN_DTYPES = (torch.int64, torch.int32, torch.uint16, torch.int16, torch.uint8)
 MAX_LANES = 1 << 16
+MAX_IDS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,12 @@ class LoaderConfig:
             ("cache_bytes", 1 << 20, 1 << 50),
         ):
             put(self, name, _whole(name, getattr(self, name), low, high))
-        for name, high in (("eos_id", 1 << 62), ("bos_id", 1 << 62), ("vocab_size", 1 << 62), ("total_steps", 1 << 62)):
+        for name, low in (("eos_id", 0), ("bos_id", 0), ("vocab_size", 1), ("total_steps", 0)):
             if getattr(self, name) is not None:
-                put(self, name, _whole(name, getattr(self, name), 0, high))
-        self._check_ids()
+                put(self, name, _whole(name, getattr(self, name), low, MAX_IDS))
+        wait_s: object = self.resume_wait_s
+        if isinstance(wait_s, bool) or not isinstance(wait_s, int | float) or not 0 <= wait_s <= 86_400:
+            raise ConfigError(f"resume_wait_s is {wait_s!r}; it must be a number of seconds from 0 to 86400")
         lanes = _whole("lanes", self.lanes, 1, MAX_LANES)
         if lanes & (lanes - 1):
             raise ConfigError(f"lanes is {lanes}; it must be a power of two from 1 to {MAX_LANES}")
@@ -113,12 +116,19 @@ class LoaderConfig:
                 f"token_dtype is {self.token_dtype}, which holds ids up to {torch.iinfo(self.token_dtype).max}, "
                 f"but vocab_size is {self.vocab_size}; use a wider token_dtype"
             )
+        self._check_separators()
 
-    def _check_ids(self) -> None:
+    def _check_separators(self) -> None:
         for name in ("eos_id", "bos_id"):
             value = getattr(self, name)
-            if value is not None and self.vocab_size is not None and value >= self.vocab_size:
-                raise ConfigError(f"{name} is {value}; with vocab_size {self.vocab_size} it must be below that")
+            if value is not None and value >= self.id_limit:
+                what = f"vocab_size {self.vocab_size}" if self.vocab_size else f"token_dtype {self.token_dtype}"
+                raise ConfigError(f"{name} is {value}; with {what} it must be below {self.id_limit}")
+
+    @property
+    def id_limit(self) -> int:
+        """What ids must stay below: `vocab_size`, or without one what `token_dtype` holds, 2^62 at most."""
+        return self.vocab_size or min(torch.iinfo(self.token_dtype).max + 1, MAX_IDS)
 
     @property
     def num_separators(self) -> int:
@@ -130,7 +140,7 @@ def parse_config(options: Mapping[str, Any]) -> LoaderConfig:
     """Check the options that `headrace.Loader` was called with.
 
     Raises:
-        ConfigError: an unknown option (with the nearest known one), or a value that is not allowed.
+        ConfigError: an unknown option (with the nearest known one), one missing, or a value that is not allowed.
     """
     known = [name for name in LoaderConfig.__dataclass_fields__ if name != "names"]
     for name in options:
@@ -138,6 +148,10 @@ def parse_config(options: Mapping[str, Any]) -> LoaderConfig:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"the options are {', '.join(known)}"
             raise ConfigError(f"unknown option {name!r}; {hint}")
+    for needed in fields(LoaderConfig):
+        if needed.init and needed.default is MISSING and needed.name not in options:
+            hint = " (None where documents already end with one)" if needed.name == "eos_id" else ""
+            raise ConfigError(f"no {needed.name}; it has no default: give one{hint}")
     return LoaderConfig(**options)
 
 

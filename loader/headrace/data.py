@@ -116,6 +116,11 @@ def _check_ids(config: LoaderConfig, manifest: SourceManifest) -> None:
             f"{what} holds id {manifest.max_token}; with vocab_size {size} ids must be below that: correct vocab_size, "
             "or make the shards again with the right tokenizer"
         )
+    if size is None and manifest.max_token is not None and manifest.max_token >= config.id_limit:
+        raise SourceError(
+            f"{what} holds id {manifest.max_token}; {config.token_dtype} holds ids below {config.id_limit}: "
+            "use a wider token_dtype"
+        )
     limit = int(np.iinfo(manifest.token_dtype).max)
     if size is not None and size - 1 > limit:
         raise SourceError(
