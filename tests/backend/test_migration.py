@@ -74,7 +74,7 @@ async def test_data_survives_another_start(settings: Settings) -> None:
 async def test_a_database_of_a_newer_server_is_refused(settings: Settings) -> None:
     await in_database(settings, lambda c: c.execute(sa.text("UPDATE alembic_version SET version_num = '9999_future'")))
     for refuse in (migration.prepare, migration.migrate):
-        with pytest.raises(StartRefusedError, match="9999_future.*newer"):
+        with pytest.raises(StartRefusedError, match=r"9999_future.*newer"):
             await refuse(settings)
 
 

@@ -1,7 +1,7 @@
 """The service in this process with a clock that tests turn, and clients of every kind of caller."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -132,7 +132,7 @@ class World:
         assert reply.status_code == 200, reply.text
         return reply.json()
 
-    async def edit(self, job: str, weights: dict[str, float], version: int, **more: Any) -> httpx.Response:
+    async def edit(self, job: str, weights: Mapping[str, float], version: int, **more: Any) -> httpx.Response:
         """An operator's edit of ``version``."""
         body = {"weights": weights, "reason": "a test", **more}
         return await self.operator.put(f"{job}/mix", json=body, headers={"If-Match": f'"v{version}"'})

@@ -1,7 +1,7 @@
 """One listener's stream: a snapshot, then what changes, with pings; no database connection in between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from uuid import UUID
 
 from ..errors import UnauthenticatedError
@@ -35,7 +35,7 @@ async def stream(
     principal: Principal,
     wanted: frozenset[UUID] | None,
     still_welcome: Callable[[], Awaitable[object]],
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Events for one listener until the server closes or the caller's key or session ends."""
     # Listening starts before the snapshot is read, so nothing falls between the two.
     with runtime.broker.listening(principal.project_id, wanted) as listener:

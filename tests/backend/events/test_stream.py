@@ -84,7 +84,7 @@ async def test_a_stream_holds_no_connection_between_events(world: World) -> None
     assert world.runtime.broker.num_listeners == 50
     assert pool.checkedout() == 0  # type: ignore[attr-defined]
     for events in streams:
-        await events.aclose()  # type: ignore[attr-defined]
+        await events.aclose()
     assert world.runtime.broker.num_listeners == 0
 
 

@@ -104,7 +104,15 @@ async def test_fields_of_a_newer_loader_are_ignored(world: World) -> None:
 
 async def test_a_wrong_envelope_is_refused_whole(world: World) -> None:
     job, _ = await world.running_job()
-    for body in ([], {}, {"attempt": "x", "records": []}, {"attempt": None, "records": []}, 7, {"attempt": 1}):
+    wrong: tuple[Any, ...] = (
+        [],
+        {},
+        {"attempt": "x", "records": []},
+        {"attempt": None, "records": []},
+        7,
+        {"attempt": 1},
+    )
+    for body in wrong:
         assert (await world.loader.post(f"{job}/reports", json=body)).status_code == 422
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ async def test_a_superseded_start_cannot_end_the_job(world: World) -> None:
 
 async def test_a_wrong_start_is_refused(world: World) -> None:
     job = await world.job()
-    wrong: list[dict[str, object]] = [
+    wrong: list[dict[str, Any]] = [
         {"world_size": 0},
         {"id": "x"},
         {"started_at": "now"},

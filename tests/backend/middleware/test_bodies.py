@@ -3,6 +3,7 @@
 import gzip
 import json
 import zlib
+from collections.abc import AsyncIterator
 
 import pytest
 from headrace_server.errors import BodyTooLargeError, MalformedBodyError
@@ -78,7 +79,7 @@ async def test_bad_bodies_get_a_clear_4xx(world: World) -> None:
 async def test_a_body_without_a_length_is_capped_as_it_arrives(world: World) -> None:
     job, _ = await world.running_job()
 
-    async def endless():  # type: ignore[no-untyped-def]
+    async def endless() -> AsyncIterator[bytes]:
         for _ in range(40):
             yield b"x" * 65_536
 

@@ -172,7 +172,7 @@ async def test_an_empty_job_has_empty_series(world: World) -> None:
 
 async def test_wrong_questions_are_refused(world: World) -> None:
     job = await world.job()
-    for query in (
+    wrong: list[dict[str, str | int]] = [
         {},
         {"metric": "nothing"},
         {"metric": "loss", "max_points": 2001},
@@ -182,7 +182,8 @@ async def test_wrong_questions_are_refused(world: World) -> None:
         {"metric": "loss", "x": "rank"},
         {"metric": "loss", "rank": 0},
         {"metric": "queue_depth", "rank": -1},
-    ):
+    ]
+    for query in wrong:
         assert (await world.viewer.get(f"{job}/series", params=query)).status_code == 422, query
     unknown = {"metric": "loss", "attempt": "00000000-0000-0000-0000-000000000000"}
     assert (await world.viewer.get(f"{job}/series", params=unknown)).status_code == 404
