@@ -15,9 +15,9 @@ export function StepProgress({ step, totalSteps }: Props) {
   const part = totalSteps ? share(Math.min(1, done / totalSteps)) : null;
   return (
     <div className={classes.progress}>
-      <span>
+      <span className={classes.line}>
         {step === null ? UNKNOWN : formatCount(step)}
-        {totalSteps !== null && <span className={classes.total}> / {formatCount(totalSteps)}</span>}
+        {totalSteps !== null && <span className={classes.total}>/ {formatCount(totalSteps)}</span>}
         {part !== null && <span className={classes.share}>{formatShare(part)}</span>}
       </span>
       {part !== null && (

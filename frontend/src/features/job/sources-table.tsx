@@ -5,6 +5,9 @@ import { ppm } from "@/lib/units";
 
 import classes from "./job-page.module.css";
 
+/** To 0.01 %: what was delivered is counted, not set, and its further decimals say nothing. */
+const hundredths = (value: number) => ppm(Math.round(value / 100) * 100);
+
 /** For each source: the share asked for, the share delivered, and how much there is of it. */
 export function SourcesTable({ job }: { job: Job }) {
   const sizes = new Map(job.sources.map((source) => [source.name, source]));
@@ -31,18 +34,23 @@ export function SourcesTable({ job }: { job: Job }) {
                 <SourceName name={part.source} index={index} />
               </th>
               <td>{part.target_ppm === 0 ? "paused" : formatPpm(ppm(part.target_ppm))}</td>
-              <td>{formatPpm(part.realised_ppm === null ? null : ppm(part.realised_ppm))}</td>
-              <td>
-                {part.realised_ppm === null
-                  ? UNKNOWN
-                  : formatPpmDelta(part.realised_ppm - part.target_ppm)}
-              </td>
+              <Delivered part={part} />
               <Size source={sizes.get(part.source)} />
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Delivered({ part }: { part: Job["mix"][number] }) {
+  const { target_ppm: target, realised_ppm: realised } = part;
+  return (
+    <>
+      <td>{realised === null ? UNKNOWN : formatPpm(hundredths(realised))}</td>
+      <td>{realised === null ? UNKNOWN : formatPpmDelta(hundredths(realised - target))}</td>
+    </>
   );
 }
 
