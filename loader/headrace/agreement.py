@@ -1,14 +1,15 @@
 """How all ranks learn of a change of the mix at one agreed step.
 
 Ranks plan ahead, so a change is agreed on the planning clock. The leader (global rank 0) *seals* steps: it writes, in
-the job's own c10d store, "final through step H" together with every revision that this start has agreed. A rank that
-wants to plan past the last seal it read reads the next one. A sealed step never changes, so all that matters is that a
-seal is read before a step beyond the last one is planned: there is no timing assumption, no collective, and one small
-read every `mix_lease_steps`.
+the job's own c10d store, "final through step H" and how many revisions this start has agreed so far. A rank that wants
+to plan past the last seal it read reads the next one. A sealed step never changes, so all that matters is that a seal
+is read before a step beyond the last one is planned: there is no timing assumption, no collective, and one small read
+every `mix_lease_steps`.
 
-The seal is one key, overwritten: a late reader finds a later seal, which says the same of earlier steps, and the store
-does not grow with the run. The only collective is one broadcast at start: a random nonce, which is the attempt's id and
-the prefix of the key (a store may outlive a restart), what is replayed, and a fingerprint that every rank checks.
+The seal is one key, overwritten: a late reader finds a later seal, which says the same of earlier steps. Each revision
+has a key of its own, written before the seal that counts it, so the store grows with changes only, not with steps. The
+only collective is one broadcast at start: a random nonce, which is the attempt's id and the prefix of the keys (a store
+may outlive a restart), what is replayed, and a fingerprint that every rank checks.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Protocol
 
@@ -28,7 +30,8 @@ from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-
 from headrace.errors import AgreementError, ConfigError
 from headrace.mix import Revision
 
-_KEY = "seal"
+_SEAL = "seal"
+_REVISION = "revision/"
 _FIRST_POLL_S = 0.0002
 _LONGEST_POLL_S = 0.02
 
@@ -171,24 +174,22 @@ class LeaderSeals:
     def _seal(self, first: int, last: int) -> None:
         before = len(self._revisions)
         edits = self._take_edits(first, last)
-        if edits:
-            # An edit that the record does not know ends the replay and opens a lineage, if there was one to end.
-            departs = bool(self._replay)
-            self._replay.clear()
-            for edit in edits:
-                lineage = self._nonce if departs else None
-                self._lineage = lineage or self._lineage
-                self._revisions.append(
-                    Revision(edit.id, max(first, edit.from_step), edit.weights_ppm, edit.ramp_steps, lineage)
-                )
-                departs = False
-        while self._replay and self._replay[0].from_step <= last:
+        until = max(first, edits[0].from_step) if edits else last + 1
+        while self._replay and self._replay[0].from_step < until:
             self._revisions.append(self._replay.pop(0))
+        if edits and self._replay:
+            # An edit that the record does not know ends the replay and opens a lineage.
+            self._replay.clear()
+            edits[0] = replace(edits[0], lineage=self._nonce)
+        self._revisions += [replace(edit, from_step=max(first, edit.from_step)) for edit in edits]
         if self._store is not None:
-            body = {"through": last, "revisions": [asdict(revision) for revision in self._revisions]}
-            self._store.set(_KEY, json.dumps(body))
+            with _reaching_the_store():
+                for number, revision in enumerate(self._revisions[before:], before):
+                    self._store.set(f"{_REVISION}{number}", json.dumps(asdict(revision)))
+                self._store.set(_SEAL, json.dumps([last, len(self._revisions)]))
         self._sealed = last
         for revision in self._revisions[before:]:
+            self._lineage = revision.lineage or self._lineage
             self._agreed(revision, self._lineage)
 
     def _take_edits(self, first: int, last: int) -> list[Revision]:
@@ -209,7 +210,7 @@ class FollowerSeals:
         self._store = store
         self._stopped = stopped
         self._through = -1
-        self._revisions: tuple[Revision, ...] = ()
+        self._revisions: list[Revision] = []
 
     def through(self, step: int) -> Sequence[Revision]:
         """Read seals until one covers `step`.
@@ -228,19 +229,26 @@ class FollowerSeals:
 
     def _read(self) -> bool:
         """Take in the newest seal; True if it covers more than the last one."""
-        try:
-            if self._through < 0 and not self._store.check([_KEY]):
+        with _reaching_the_store():
+            if self._through < 0 and not self._store.check([_SEAL]):
                 return False
-            body = json.loads(self._store.get(_KEY))
-        except (RuntimeError, dist.DistError) as error:
-            raise AgreementError(
-                f"the job's store can't be reached ({error}); global rank 0 or the torchrun agent that hosts it ended"
-            ) from error
-        if body["through"] <= self._through:
-            return False
-        self._through = body["through"]
-        self._revisions = tuple(Revision(**revision) for revision in body["revisions"])
-        return True
+            through, num_revisions = json.loads(self._store.get(_SEAL))
+            for number in range(len(self._revisions), num_revisions):
+                revision = json.loads(self._store.get(f"{_REVISION}{number}"))
+                self._revisions.append(Revision(**revision))
+        newer: bool = through > self._through
+        self._through = through
+        return newer
+
+
+@contextmanager
+def _reaching_the_store() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, dist.DistError) as error:
+        raise AgreementError(
+            f"the job's store can't be reached ({error}); global rank 0 or the torchrun agent that hosts it ended"
+        ) from error
 
 
 def open_store(nonce: str, timeout_s: float = 30.0) -> Store:

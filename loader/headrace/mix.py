@@ -103,7 +103,7 @@ def weights_at(log: Sequence[Revision], step: int, sources: Sequence[str]) -> di
     `log` is in the order of agreement, with `from_step` never falling; its first entry must begin at or before `step`.
     Of two changes at one step the later wins. A source that a revision does not name has weight 0.
     """
-    last = max(i for i, revision in enumerate(log) if revision.from_step <= step)
+    last = next(i for i in reversed(range(len(log))) if log[i].from_step <= step)
     # Back to the newest change that was complete before the next one began, then on through the ramps since.
     until = step
     ramps: list[tuple[Revision, int]] = []
