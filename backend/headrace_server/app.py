@@ -16,6 +16,7 @@ from .errors import HeadraceError, MalformedBodyError, MethodNotAllowedError, No
 from .events import endpoints as events
 from .events.composer import Composer
 from .ingest import endpoints as ingest
+from .ingest import uptime
 from .jobs import endpoints as jobs
 from .middleware.authentication import Authentication
 from .middleware.bodies import BodyLimits
@@ -36,7 +37,7 @@ FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events)
 async def running(runtime: Runtime) -> AsyncIterator[None]:
     """Everything that runs beside the requests, started and stopped; the database is closed at the end."""
     runtime.database.on_commit = runtime.broker.changed
-    await caretaker.note_downtime(runtime)
+    await uptime.begin(runtime)
     tasks = [asyncio.create_task(caretaker.run(runtime)), asyncio.create_task(Composer(runtime).run())]
     try:
         yield

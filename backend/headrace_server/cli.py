@@ -16,8 +16,8 @@ from . import __version__, migration, openapi, serving
 from .app import build_app
 from .auth import service as auth
 from .db import Database
-from .errors import HeadraceError, InvalidError, NotFoundError, StartRefusedError
-from .projects import repository as projects
+from .errors import HeadraceError, InvalidError, StartRefusedError
+from .projects import service as projects
 from .security import SCOPES, new_password
 from .settings import Settings
 
@@ -75,10 +75,12 @@ def _settings(args: argparse.Namespace) -> Settings:
         if (value := getattr(args, name, None)) is not None
     }
     try:
-        return Settings(**given)
+        settings = Settings(**given)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise StartRefusedError(f"the settings are wrong: {faults}") from error
+    _ = settings.url  # refused here, before anything is bound or made
+    return settings
 
 
 def _in_database(settings: Settings, act: Callable[[AsyncSession], Awaitable[_T]]) -> _T:
@@ -87,7 +89,7 @@ def _in_database(settings: Settings, act: Callable[[AsyncSession], Awaitable[_T]
         database = Database(settings)
         try:
             async with database.write() as session:
-                await projects.ensure(session, "default", time.time())
+                await projects.ensure_default(session, time.time())
                 return await act(session)
         finally:
             await database.close()
@@ -127,9 +129,7 @@ def _key(args: argparse.Namespace) -> None:
         raise InvalidError(f"unknown scope {wrong[0]!r}; choose from {', '.join(SCOPES)}")
 
     async def make(session: AsyncSession) -> str:
-        project = await projects.by_name(session, args.project)
-        if project is None:
-            raise NotFoundError(f"no project {args.project!r}")
+        project = await projects.named(session, args.project)
         now = time.time()
         expires_at = None if args.expires_days is None else now + args.expires_days * 86_400
         _, key = await auth.create_key(

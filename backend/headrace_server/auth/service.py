@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from .. import models
 from ..audit import service as audit
 from ..errors import ConflictError, InvalidError, LoginFailedError, NotFoundError, UnauthenticatedError
-from ..projects import repository as projects
+from ..projects import service as projects
 from ..runtime import Runtime
 from ..security import (
     MIN_PASSWORD_CHARS,
@@ -205,9 +205,14 @@ async def change_password(session: AsyncSession, username: str, password: str, *
     audit.record_as(session, by, "user.password", now=now, request_id=by, project_id=None, after={"username": username})
 
 
+async def note_key_uses(session: AsyncSession, uses: dict[bytes, float]) -> None:
+    """Write when keys, by their hash, were last used (Unix seconds)."""
+    await repository.note_key_uses(session, uses)
+
+
 async def ensure_first_user(session: AsyncSession, username: str, password: str, *, now: float) -> bool:
     """On an empty database make the default project and the first user; says whether it did."""
-    await projects.ensure(session, "default", now)
+    await projects.ensure_default(session, now)
     if await repository.num_users(session):
         return False
     await create_user(session, username, password, by="first start", now=now)

@@ -7,11 +7,10 @@ process heard of no change: that is how a rank's silence, and what another repli
 import asyncio
 import logging
 
-from ..jobs import repository as jobs
+from ..jobs import access
 from ..jobs.summary import summarise
 from ..mix import activation as activations
-from ..mix import life
-from ..mix import repository as mixes
+from ..mix import service as mixes
 from ..runtime import Runtime
 from .announcements import ActivationRecorded, JobChanged, MixChanged
 from .broker import Event
@@ -56,7 +55,7 @@ class Composer:
         if now >= self._next_look:
             self._next_look = now + _LOOK_AROUND_S
             async with self._runtime.database.read() as session:
-                self._dirty |= set(await jobs.ids_in_progress(session))
+                self._dirty |= set(await access.ids_in_progress(session))
         if self._dirty and now >= self._next_digest:
             self._next_digest = now + _DIGEST_S
             dirty, self._dirty = self._dirty, set()
@@ -64,7 +63,7 @@ class Composer:
 
     async def _tell_jobs(self, job_ids: list[int]) -> None:
         async with self._runtime.database.read() as session:
-            rows = await jobs.by_ids(session, job_ids)
+            rows = await access.by_ids(session, job_ids)
             summaries = await summarise(session, self._runtime, rows, self._runtime.now())
         for row, summary in zip(rows, summaries, strict=True):
             data = JobEvent(**dict(summary)).model_dump_json()
@@ -75,21 +74,17 @@ class Composer:
     async def _tell_mix(self, changes: set[MixChanged]) -> None:
         for change in sorted(changes, key=lambda change: (change.job_id, change.version)):
             async with self._runtime.database.read() as session:
-                [job] = await jobs.by_ids(session, [change.job_id])
-                row = await mixes.by_number(session, job.id, change.version)
-                if row is None:
-                    continue
-                sources = await jobs.sources_of(session, [job.id])
-                attempts = await jobs.newest_attempts(session, [job.id])
-                [version] = await life.describe(session, [row], sources, attempts)
-            event = MixEvent(job=job.uuid, version=version)
-            self._runtime.broker.publish(job.project_id, job.uuid, Event("mix", event.model_dump_json()))
+                [job] = await access.by_ids(session, [change.job_id])
+                version = await mixes.describe_one(session, job.id, change.version)
+            if version is not None:
+                event = MixEvent(job=job.uuid, version=version)
+                self._runtime.broker.publish(job.project_id, job.uuid, Event("mix", event.model_dump_json()))
 
     async def _tell_activations(self, changes: list[ActivationRecorded]) -> None:
         for change in changes:
             async with self._runtime.database.read() as session:
-                [job] = await jobs.by_ids(session, [change.job_id])
-                row = await mixes.activation(session, change.attempt_id, change.revision)
-            if row is not None:
-                event = ActivationEvent(job=job.uuid, activation=activations.describe(row, change.attempt))
+                [job] = await access.by_ids(session, [change.job_id])
+                found = await activations.find(session, change.attempt_id, change.attempt, change.revision)
+            if found is not None:
+                event = ActivationEvent(job=job.uuid, activation=found)
                 self._runtime.broker.publish(job.project_id, job.uuid, Event("activation", event.model_dump_json()))

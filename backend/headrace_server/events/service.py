@@ -5,8 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from uuid import UUID
 
 from ..errors import UnauthenticatedError
-from ..jobs import repository as jobs
-from ..jobs.summary import summarise
+from ..jobs.summary import visible
 from ..runtime import Runtime
 from ..security import Principal
 from .broker import Event, Listener
@@ -19,15 +18,15 @@ _MAX_JOBS = 200
 
 async def _snapshot(runtime: Runtime, listener: Listener) -> Event:
     async with runtime.database.read() as session:
-        job_ids = await jobs.visible_ids(
+        jobs = await visible(
             session,
+            runtime,
+            runtime.now(),
             project_id=listener.project_id,
             job_uuids=None if listener.jobs is None else sorted(listener.jobs),
             limit=_MAX_JOBS,
         )
-        rows = await jobs.by_ids(session, job_ids)
-        summaries = await summarise(session, runtime, rows, runtime.now())
-    return Event("snapshot", SnapshotEvent(jobs=summaries).model_dump_json())
+    return Event("snapshot", SnapshotEvent(jobs=jobs).model_dump_json())
 
 
 async def stream(

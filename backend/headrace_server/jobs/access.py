@@ -1,6 +1,9 @@
 """Finding a job for a caller: what the caller may not see does not exist."""
 
+from collections.abc import Sequence
 from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..errors import NotFoundError
 from ..models import Attempt, Job, JobSource
@@ -35,6 +38,26 @@ async def find_attempt(work: Work, job: Job, attempt: str | UUID) -> Attempt:
 async def sources(work: Work, job: Job) -> list[JobSource]:
     """The job's sources in job order."""
     return (await repository.sources_of(work.session, [job.id]))[job.id]
+
+
+async def sources_of(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, list[JobSource]]:
+    """The sources of each job (by row id), in job order."""
+    return await repository.sources_of(session, job_ids)
+
+
+async def newest_attempts(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, Attempt]:
+    """The newest attempt of each job (by row id) that has one."""
+    return await repository.newest_attempts(session, job_ids)
+
+
+async def by_ids(session: AsyncSession, job_ids: Sequence[int]) -> Sequence[Job]:
+    """Jobs by row id, newest first."""
+    return await repository.by_ids(session, job_ids)
+
+
+async def ids_in_progress(session: AsyncSession) -> Sequence[int]:
+    """Row ids of jobs with a live attempt."""
+    return await repository.ids_in_progress(session)
 
 
 async def newest_attempt(work: Work, job: Job) -> Attempt | None:

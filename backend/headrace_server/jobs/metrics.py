@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from ..runtime import Runtime
 from ..security import Principal
-from . import repository
 from .schemas import JobSummary
-from .summary import summarise
+from .summary import visible
 
 _MAX_JOBS = 500
 _STATES = ("running", "finished", "failed", "stalled", "lost", "waiting")
@@ -80,11 +79,9 @@ def _families(jobs: list[JobSummary]) -> Iterator[str]:
 async def render(runtime: Runtime, principal: Principal) -> str:
     """The caller's newest jobs as Prometheus text."""
     async with runtime.database.read() as session:
-        job_ids = await repository.visible_ids(
-            session, project_id=principal.project_id, job_uuids=None, limit=_MAX_JOBS
+        jobs = await visible(
+            session, runtime, runtime.now(), project_id=principal.project_id, job_uuids=None, limit=_MAX_JOBS
         )
-        rows = await repository.by_ids(session, job_ids)
-        jobs = await summarise(session, runtime, rows, runtime.now())
     streams = _family(
         "headrace_event_streams", "gauge", "Open event streams.", [("", float(runtime.broker.num_listeners))]
     )

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..ingest import liveness, ranks
 from ..ingest.ranks import Standing
 from ..mix import life
-from ..mix import repository as mixes
+from ..mix import service as mixes
 from ..mix.schemas import MixVersion
 from ..models import Attempt, JobSource
 from ..models import Job as JobRow
@@ -115,7 +116,7 @@ async def summarise(session: AsyncSession, runtime: Runtime, jobs: Sequence[JobR
     projects = await repository.project_names(session, [job.project_id for job in jobs])
     sources = await repository.sources_of(session, job_ids)
     attempts = await repository.newest_attempts(session, job_ids)
-    newest = await mixes.newest(session, job_ids)
+    newest = await mixes.newest_of(session, job_ids)
     totals = await ranks.totals(session, runtime, list(attempts.values()), now)
     standings = await ranks.standings(session, list(attempts.values()))
     described = await life.describe(session, [newest[job_id] for job_id in job_ids], sources, attempts)
@@ -138,3 +139,17 @@ async def summarise(session: AsyncSession, runtime: Runtime, jobs: Sequence[JobR
             )
         )
     return summaries
+
+
+async def visible(
+    session: AsyncSession,
+    runtime: Runtime,
+    now: float,
+    *,
+    project_id: int | None,
+    job_uuids: Sequence[UUID] | None,
+    limit: int,
+) -> list[JobSummary]:
+    """Summaries of the newest jobs that are not archived, of one project or all, or of just the named ones."""
+    job_ids = await repository.visible_ids(session, project_id=project_id, job_uuids=job_uuids, limit=limit)
+    return await summarise(session, runtime, await repository.by_ids(session, job_ids), now)

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from ..db import announce
 from ..errors import AttemptSupersededError, InvalidError
 from ..events.announcements import ActivationRecorded, JobChanged, MixChanged
@@ -47,6 +49,12 @@ async def record(work: Work, job: Job, body: ActivationCreate) -> Activation:
     announce(work.session, JobChanged(job.id))
     announce(work.session, ActivationRecorded(job.id, attempt.id, attempt.uuid, body.revision))
     return describe(row, attempt.uuid)
+
+
+async def find(session: AsyncSession, attempt_id: int, attempt: UUID, revision: str) -> Activation | None:
+    """What an attempt (by row id and by id) said about a revision."""
+    row = await repository.activation(session, attempt_id, revision)
+    return None if row is None else describe(row, attempt)
 
 
 async def listing(work: Work, job: Job, *, lineage: UUID | None, from_step: int | None) -> ActivationList:

@@ -27,6 +27,20 @@ from .schemas import (
 from .weights import WeightError, weights_to_ppm
 
 
+async def newest_of(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, MixVersionRow]:
+    """The newest version of each job, by the job's row id."""
+    return await repository.newest(session, job_ids)
+
+
+async def describe_one(session: AsyncSession, job_id: int, number: int) -> MixVersion | None:
+    """A version with its life now; None when there is no such version."""
+    row = await repository.by_number(session, job_id, number)
+    if row is None:
+        return None
+    sources = await access.sources_of(session, [job_id])
+    return (await life.describe(session, [row], sources, await access.newest_attempts(session, [job_id])))[0]
+
+
 async def newest(work: Work, job: Job) -> MixVersionRow:
     """The newest version; every job has one."""
     return (await repository.newest(work.session, [job.id]))[job.id]

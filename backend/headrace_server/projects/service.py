@@ -1,5 +1,7 @@
 """Finding projects; a project the caller may not see does not exist for it."""
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from ..errors import NotFoundError
 from ..models import Project as ProjectRow
 from ..work import Work
@@ -15,6 +17,19 @@ async def find(work: Work, name: str) -> ProjectRow:
     if project is None or not work.principal.sees(project.id):
         raise NotFoundError(f"no project {name[:200]!r}")
     return project
+
+
+async def named(session: AsyncSession, name: str) -> ProjectRow:
+    """The project of this name, for the machine's owner, who sees all. Raises NotFoundError."""
+    project = await repository.by_name(session, name)
+    if project is None:
+        raise NotFoundError(f"no project {name[:200]!r}")
+    return project
+
+
+async def ensure_default(session: AsyncSession, now: float) -> None:
+    """Make the default project unless it is there."""
+    await repository.ensure(session, DEFAULT, now)
 
 
 async def visible(work: Work) -> ProjectList:
