@@ -33,12 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = words[0] if words and not words[0].startswith("-") else None
     if name not in COMMANDS:
         return _without_command(words, name)
-    module = importlib.import_module(COMMANDS[name][0])
     parser = CommandParser(f"headrace {name}")
-    module.add_arguments(parser)
-    args = parser.parse_args(words[1:])
     try:
-        return int(module.run(args))
+        module = importlib.import_module(COMMANDS[name][0])
+        module.add_arguments(parser)
+        return int(module.run(parser.parse_args(words[1:])))
     except HeadraceError as error:
         print(f"headrace {name}: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1

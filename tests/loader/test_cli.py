@@ -80,3 +80,11 @@ def test_an_unknown_option_without_a_neighbour_lists_them(capsys: pytest.Capture
     with pytest.raises(SystemExit):
         parser.parse_args(["--qqq"])
     assert "unknown option '--qqq'; the options are --help, --size, -h" in capsys.readouterr().err
+
+
+def test_a_missing_optional_package_is_said_with_what_to_do() -> None:
+    code = "import sys; sys.modules['tokenizers'] = None\nfrom headrace import cli\nsys.exit(cli.main(['demo']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("headrace demo: the demo needs the package 'tokenizers', which is not installed here")
+    assert "pip install 'headrace[demo]'" in done.stderr

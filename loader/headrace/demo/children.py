@@ -77,8 +77,10 @@ class Child:
         """Its exit status, negative for a signal; None while it runs."""
         return self._process.poll()
 
-    def check_running(self) -> None:
-        """Raises ChildError, with its last lines, when it has ended."""
+    def check_running(self, settle_s: float = 0.0) -> None:
+        """Raises ChildError, with its last lines, when it has ended or ends within `settle_s` seconds."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(settle_s)
         if self.returncode is not None:
             raise self.failure()
 

@@ -107,6 +107,7 @@ class Operator:
     """REST calls on one job with an operator's key."""
 
     def __init__(self, plane: Plane) -> None:
+        self._server = plane.server
         headers = {"Authorization": f"Bearer {plane.access.operator_key}"}
         self._http = httpx.Client(base_url=f"{plane.url}/api/v1", headers=headers, timeout=10.0, trust_env=False)
 
@@ -121,25 +122,31 @@ class Operator:
 
     def find_job(self, name: str) -> str | None:
         """The id of the job called `name`, once the loader has registered it."""
-        items = self._get("/projects/default/jobs", q=name).json()["items"]
+        items = self._send("GET", "/projects/default/jobs", params={"q": name}).json()["items"]
         return next((str(item["id"]) for item in items if item["name"] == name), None)
 
     def mix(self, job: str) -> tuple[dict[str, Any], str]:
         """The newest mix version and its ETag."""
-        answer = self._get(f"/jobs/{job}/mix")
+        answer = self._send("GET", f"/jobs/{job}/mix")
         return answer.json(), answer.headers["ETag"]
 
     def edit(self, job: str, weights: Mapping[str, float], *, reason: str, etag: str) -> dict[str, Any]:
         """Put new weights in place of those that `etag` names; the new version."""
         body = {"weights": dict(weights), "reason": reason}
-        return _checked(self._http.put(f"/jobs/{job}/mix", json=body, headers={"If-Match": etag})).json()  # type: ignore[no-any-return]
+        answer = self._send("PUT", f"/jobs/{job}/mix", json=body, headers={"If-Match": etag})
+        return dict(answer.json())
 
     def activations(self, job: str) -> list[dict[str, Any]]:
         """Every agreed change of the mix, by step."""
-        return list(self._get(f"/jobs/{job}/activations").json()["items"])
+        return list(self._send("GET", f"/jobs/{job}/activations").json()["items"])
 
-    def _get(self, path: str, **params: str) -> httpx.Response:
-        return _checked(self._http.get(path, params=params))
+    def _send(self, method: str, path: str, **content: Any) -> httpx.Response:
+        """Raises ControlError for any answer but success, and ChildError where the server has ended."""
+        try:
+            return _checked(self._http.request(method, path, **content))
+        except httpx.TransportError as error:
+            self._server.check_running(settle_s=1.0)
+            raise ControlError(f"the control plane does not answer {method} {path} ({error!r})") from error
 
 
 def _checked(answer: httpx.Response) -> httpx.Response:

@@ -126,6 +126,8 @@ def curl(command: str, cache: Path) -> str:
     assert shutil.which("curl"), "this test pastes the printed curl command: install curl"
     words = shlex.split(command)
     secret = Path(words[words.index("-K") + 1])
+    holders = {path.name for path in secret.parent.rglob("*") if path.is_file() and b"hr_" in path.read_bytes()}
+    assert holders - {"headrace.db", "headrace.db-wal"} == {"curl.conf", "access.json"}, "the database has key prefixes"
     assert secret.stat().st_mode & 0o777 == 0o600
     shown = [word for process in processes_with(str(cache)) for word in process.cmdline()]
     assert shown

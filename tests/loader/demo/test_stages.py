@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 import torch
 from headrace.demo import control, stages
-from headrace.demo.children import Children
+from headrace.demo.children import ChildError, Children
 from headrace.demo.gather import Machine
 from headrace.errors import ConfigError
 
@@ -72,6 +74,9 @@ def test_a_server_keeps_its_login_and_keys_for_the_next_start(tmp_path: Path) ->
         with control.Operator(first) as operator:
             assert operator.find_job("none") is None
             with pytest.raises(control.ControlError, match=r"GET /api/v1/jobs/none/mix was answered 4\d\d: "):
+                operator.mix("none")
+            os.kill(first.server.pid, signal.SIGKILL)
+            with pytest.raises(ChildError, match=r"headrace-server ended with status -9; its last lines:"):
                 operator.mix("none")
     with Children(tmp_path) as children:
         again = control.start(children, tmp_path / "server", 0)
