@@ -38,16 +38,38 @@ export function FigureCard({ jobId, jobName, name, x }: Props) {
       {figure && <p className={classes.description}>{figure.description}</p>}
       {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={300} radius="sm" />}
-      {figure && <CardBody figure={figure} view={view} />}
+      {/* A zoom into steps means nothing over time: another x is another drawing. */}
+      {figure && <CardBody key={x} figure={figure} view={view} />}
     </section>
   );
 }
 
 function CardBody({ figure, view }: { figure: Figure; view: View }) {
+  const [drawing, setDrawing] = useState(0);
+  const [zoomed, setZoomed] = useState(false);
   if (figure.table.rows.length === 0) return <p className={classes.empty}>Nothing reported yet.</p>;
-  if (view === "table")
+  if (view === "table") {
     return <FigureTable table={figure.table} label={`${figure.title}, as a table`} />;
-  return <PlotlyFigure figure={figure.figure} label={`${figure.title}. ${figure.description}`} />;
+  }
+  const reset = () => {
+    setZoomed(false);
+    setDrawing(drawing + 1);
+  };
+  return (
+    <div className={classes.body}>
+      {zoomed && (
+        <button type="button" className={classes.reset} onClick={reset}>
+          Show all
+        </button>
+      )}
+      <PlotlyFigure
+        key={drawing}
+        figure={figure.figure}
+        label={`${figure.title}. ${figure.description}`}
+        onZoom={setZoomed}
+      />
+    </div>
+  );
 }
 
 interface ToolsProps {

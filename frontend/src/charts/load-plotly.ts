@@ -13,3 +13,8 @@ export function loadPlotly(): Promise<PlotlyModule> {
   );
   return loading;
 }
+
+/** Runs `task` with Plotly, and not at all where it could not be fetched: then nothing was drawn either. */
+export function whenLoaded(task: (plotly: PlotlyModule) => void): void {
+  loadPlotly().then(task, () => undefined);
+}

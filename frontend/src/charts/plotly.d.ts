@@ -1,14 +1,18 @@
 /** The part of plotly.js that is used here; the package brings no types of its own. */
 declare module "plotly.js-basic-dist-min" {
+  /** What Plotly makes of the element it draws in. */
+  export interface PlotElement extends HTMLElement {
+    on(event: "plotly_relayout", listener: (change: Record<string, unknown>) => void): void;
+  }
+
   export interface PlotlyModule {
     react(
       element: HTMLElement,
       data: readonly object[],
       layout: object,
       config: object,
-    ): Promise<unknown>;
+    ): Promise<PlotElement>;
     purge(element: HTMLElement): void;
-    relayout(element: HTMLElement, update: Record<string, unknown>): Promise<unknown>;
     toImage(
       figure: { data: readonly object[]; layout: object; config: object },
       options: { format: "png"; width: number; height: number; scale: number },

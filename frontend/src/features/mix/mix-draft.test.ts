@@ -73,6 +73,14 @@ it("says why weights can't be sent", () => {
   expect(draftProblem(setWeight(fresh(), "code", ppm(540_000), true))).toBeNull();
 });
 
+it("takes in a source that the other version brought", () => {
+  const theirs = mixVersion({
+    version: 4,
+    weights_ppm: { code: 500_000, prose: 300_000, legal: 200_000, news: 0 },
+  });
+  expect(draftWeights(rebaseDraft(fresh(), theirs))).toHaveProperty("news", 0);
+});
+
 it("keeps the edit when it moves on top of another version", () => {
   const edit = setWeight(fresh(), "code", ppm(700_000), true);
   const theirs = mixVersion({ version: 4, weights_ppm: draftWeights(edit) });

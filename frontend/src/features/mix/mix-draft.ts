@@ -34,12 +34,17 @@ export function startDraft(version: MixVersion, order: readonly string[]): MixDr
   return { basis: version.version, before, rows };
 }
 
-/** The same weights on top of another version: what an editor does who keeps their edit after a conflict. */
-export const rebaseDraft = (draft: MixDraft, version: MixVersion): MixDraft => ({
-  ...draft,
-  basis: version.version,
-  before: weightsOf(version),
-});
+/**
+ * The same weights on top of another version: what an editor does who keeps their edit after a conflict. A source
+ * that came with that version comes along with its weight.
+ */
+export function rebaseDraft(draft: MixDraft, version: MixVersion): MixDraft {
+  const before = weightsOf(version);
+  const held = new Set(draft.rows.map(({ source }) => source));
+  const added = Object.entries(before).filter(([source]) => !held.has(source));
+  const rows = added.map(([source, weight]) => ({ source, weight, wish: weight, locked: false }));
+  return { basis: version.version, before, rows: [...draft.rows, ...rows] };
+}
 
 export const totalOf = (draft: MixDraft): Ppm =>
   ppm(draft.rows.reduce((sum, row) => sum + row.weight, 0));

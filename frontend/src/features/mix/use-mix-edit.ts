@@ -34,7 +34,10 @@ export function useMixEdit(jobId: string, newest: MixVersion, order: readonly st
         ramp_steps: parsed.rampSteps,
       }),
     onSuccess: (version) => {
-      client.setQueryData(mixQuery(jobId).queryKey, version);
+      // An event may have told of it, and of its later life, before this answer came.
+      client.setQueryData(mixQuery(jobId).queryKey, (old) =>
+        old !== undefined && old.version >= version.version ? old : version,
+      );
       void client.invalidateQueries({ queryKey: versionsKey(jobId) });
       reset(version);
     },
