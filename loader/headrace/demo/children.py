@@ -124,7 +124,7 @@ class Child:
             for line in output:
                 log.write(line)
                 self._last.append(line.rstrip())
-                with suppress(BrokenPipeError):
+                with suppress(OSError):  # a closed terminal must not block the child
                     self._on_line(line.rstrip())
 
 
