@@ -23,7 +23,7 @@ CONFIG: dict[str, Any] = {
     "responsive": True,
     "modeBarButtonsToRemove": ["select2d", "lasso2d"],
 }
-_FONT = "ui-sans-serif, system-ui, -apple-system, Segoe UI, Roboto, sans-serif"
+_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,8 @@ def _layout(style: Style, axes: dict[str, Any]) -> dict[str, Any]:
         "zeroline": False,
         "automargin": True,
     }
+    if style.axis == "step":
+        x_axis |= {"tickformat": ",d", "hoverformat": ",d", "unifiedhovertitle": {"text": "step %{x}"}}
     layout = {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -119,12 +121,10 @@ def _layout(style: Style, axes: dict[str, Any]) -> dict[str, Any]:
         "hoverlabel": {"bgcolor": colors.hover, "bordercolor": colors.grid, "font": {"color": colors.text}},
         "legend": {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "traceorder": "normal"},
         "uirevision": UI_REVISION,
-        "xaxis": x_axis,
         **axes,
+        "xaxis": x_axis | axes.get("xaxis", {}),
         **_mark_layout(style),
     }
-    if style.axis == "step":
-        x_axis |= {"tickformat": ",d", "hoverformat": ",d", "unifiedhovertitle": {"text": "step %{x}"}}
     return layout
 
 

@@ -69,8 +69,9 @@ def build(wait: WaitSeries, style: Style) -> Figure:
         for p50, p99, longest, share in zip(wait.p50_ms, wait.p99_ms, wait.max_ms, wait.share, strict=True)
     ]
     axes = {
+        "xaxis": {"anchor": "y2"},
         "yaxis": y_axis(style, "wait (ms)", domain=[0.38, 1], rangemode="tozero"),
-        "yaxis2": y_axis(style, "share (%)", domain=[0, 0.28], rangemode="tozero", tickformat=".1%", anchor="x"),
+        "yaxis2": y_axis(style, "share (%)", domain=[0, 0.28], rangemode="tozero", tickformat="~%"),
         "hoversubplots": "axis",
     }
     return finish(style, "wait", TITLE, _description(wait), traces, axes, columns, rows)

@@ -74,6 +74,11 @@ async def totals(session: AsyncSession, runtime: Runtime, attempts: Sequence[Att
     return await repository.totals_of(session, {attempt.id: cutoffs_of(runtime, attempt, now) for attempt in attempts})
 
 
+async def furthest_revisions(session: AsyncSession, attempts: Sequence[Attempt]) -> dict[int, str]:
+    """The mix revision in force on the furthest rank of each attempt (by row id) that has reported."""
+    return await repository.furthest_revisions(session, [attempt.id for attempt in attempts]) if attempts else {}
+
+
 async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int, int, int | None]]) -> dict[int, int]:
     """For each (key, attempt row id, version, agreed step): how many ranks have that version or newer in force."""
     return await repository.applied_counts(session, wanted) if wanted else {}

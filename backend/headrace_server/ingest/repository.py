@@ -128,12 +128,24 @@ def _totals(attempt_ids: Iterable[int], cuts: Cutoffs) -> sa.Select[*tuple[Any, 
             sa.func.max(state.total_tokens).label("total_tokens"),
             sa.func.sum(sa.case((heard, state.tokens_per_s))).label("tokens_per_s"),
             sa.func.avg(sa.case((heard, state.wait_share))).label("wait_share"),
-            sa.func.max(state.mix_version).label("mix_version"),
             sa.func.max(state.received_at).label("received_at"),
         )
         .where(state.attempt_id.in_(list(attempt_ids)))
         .group_by(state.attempt_id)
     )
+
+
+async def furthest_revisions(session: AsyncSession, attempt_ids: Sequence[int]) -> dict[int, str]:
+    """For each attempt, the mix revision in force on the rank that is furthest."""
+    state = models.RankState
+    place = sa.func.row_number().over(partition_by=state.attempt_id, order_by=(state.step.desc(), state.rank))
+    ranked = (
+        sa.select(state.attempt_id, state.mix_revision, place.label("place"))
+        .where(state.attempt_id.in_(attempt_ids))
+        .subquery()
+    )
+    query = sa.select(ranked.c.attempt_id, ranked.c.mix_revision).where(ranked.c.place == 1)
+    return {row.attempt_id: row.mix_revision for row in await session.execute(query)}
 
 
 async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int, int, int | None]]) -> dict[int, int]:

@@ -39,8 +39,7 @@ def span(seconds: float) -> str:
 
 
 def _some(rank: int | None, num: int, total: int) -> str:
-    others = "" if num <= 1 else f" and {num - 1} more"
-    return f"rank {rank}{others} of {total}"
+    return f"rank {rank} of {total}" if num == 1 else f"{num} of {total} ranks (rank {rank} first)"
 
 
 def job_state(vitals: Vitals | None) -> tuple[JobState, str]:
@@ -73,14 +72,16 @@ def _trouble(vitals: Vitals, start: str) -> tuple[JobState, str] | None:
         return "lost", f"{missing} of {vitals.world_size} ranks have never reported in {start}"
     if vitals.num_stuck:
         who = _some(vitals.first_stuck_rank, vitals.num_stuck, vitals.world_size)
-        return "stalled", f"{who} reports but has not advanced for {span(vitals.stuck_for_s)}"
+        verbs = "reports but has" if vitals.num_stuck == 1 else "report but have"
+        return "stalled", f"{who} {verbs} not advanced for {span(vitals.stuck_for_s)}"
     return None
 
 
 def _running(vitals: Vitals) -> str:
     quiet = vitals.num_ranks - vitals.num_heard
     if quiet:
-        return f"{_some(vitals.first_quiet_rank, quiet, vitals.world_size)} is late with reports"
+        verb = "is" if quiet == 1 else "are"
+        return f"{_some(vitals.first_quiet_rank, quiet, vitals.world_size)} {verb} late with reports"
     if vitals.num_ranks < vitals.world_size:
         return f"{vitals.num_ranks} of {vitals.world_size} ranks have reported so far"
     return f"all {vitals.world_size} ranks report; last step {vitals.step}"

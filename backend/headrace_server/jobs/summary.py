@@ -76,6 +76,7 @@ def _summary(
     standing: Standing | None,
     newest: MixVersionRow,
     described: MixVersion,
+    in_force: int | None,
     runtime: Runtime,
     now: float,
 ) -> JobSummary:
@@ -100,7 +101,7 @@ def _summary(
             "data_wait_share": totals.wait_share if moving else None,
             "mix": _shares(sources, newest, standing),
             "mix_version": newest.version,
-            "mix_version_in_force": None if totals is None else totals.mix_version,
+            "mix_version_in_force": in_force,
             "pending_change": _pending(newest, described, state),
             "attempt": None if attempt is None else attempt.number,
             "last_report_at": None if totals is None else totals.received_at,
@@ -119,6 +120,10 @@ async def summarise(session: AsyncSession, runtime: Runtime, jobs: Sequence[JobR
     newest = await mixes.newest_of(session, job_ids)
     totals = await ranks.totals(session, runtime, list(attempts.values()), now)
     standings = await ranks.standings(session, list(attempts.values()))
+    revisions = await ranks.furthest_revisions(session, list(attempts.values()))
+    in_force = await mixes.versions_in_force(
+        session, {job_id: revisions[a.id] for job_id, a in attempts.items() if a.id in revisions}
+    )
     described = await life.describe(session, [newest[job_id] for job_id in job_ids], sources, attempts)
     summaries = []
     for job, version in zip(jobs, described, strict=True):
@@ -134,6 +139,7 @@ async def summarise(session: AsyncSession, runtime: Runtime, jobs: Sequence[JobR
                 standings.get(key),
                 newest[job.id],
                 version,
+                in_force.get(job.id),
                 runtime,
                 now,
             )

@@ -74,6 +74,14 @@ async def activation(session: AsyncSession, attempt_id: int, revision: str) -> m
     return await session.scalar(sa.select(row).where(row.attempt_id == attempt_id, row.revision == revision))
 
 
+async def versions_of_revisions(session: AsyncSession, revisions: dict[int, str]) -> dict[int, int]:
+    """The version that each job's revision (by the job's row id) was recorded as; none for one never recorded."""
+    row = models.MixActivation
+    wanted = [sa.and_(row.job_id == job_id, row.revision == name) for job_id, name in revisions.items()]
+    query = sa.select(row.job_id, sa.func.max(row.version).label("version")).where(sa.or_(sa.false(), *wanted))
+    return {found.job_id: found.version for found in await session.execute(query.group_by(row.job_id))}
+
+
 async def activations(
     session: AsyncSession, job_id: int, *, lineage: UUID | None, from_step: int | None
 ) -> Sequence[sa.Row[models.MixActivation, UUID]]:

@@ -32,6 +32,17 @@ async def newest_of(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, 
     return await repository.newest(session, job_ids)
 
 
+async def versions_in_force(session: AsyncSession, revisions: dict[int, str]) -> dict[int, int]:
+    """The version that the revision in force in each job (by row id) is; ``service:3`` is version 3."""
+    found = {
+        job_id: int(name.removeprefix("service:"))
+        for job_id, name in revisions.items()
+        if name.startswith("service:") and name.removeprefix("service:").isdecimal()
+    }
+    others = {job_id: name for job_id, name in revisions.items() if job_id not in found}
+    return found | (await repository.versions_of_revisions(session, others) if others else {})
+
+
 async def describe_one(session: AsyncSession, job_id: int, number: int) -> MixVersion | None:
     """A version with its life now; None when there is no such version."""
     row = await repository.by_number(session, job_id, number)

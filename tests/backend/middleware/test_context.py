@@ -20,6 +20,7 @@ async def test_headers_are_on_everything(world: World) -> None:
         assert "default-src 'self'" in policy
         assert "frame-ancestors 'none'" in policy
         assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
         assert "http" not in policy
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert reply.headers["referrer-policy"] == "no-referrer"

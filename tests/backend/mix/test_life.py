@@ -41,7 +41,7 @@ async def test_the_whole_life_of_an_edit(world: World) -> None:
     assert (pending["version"], pending["life"]["applied_ranks"]) == (2, 1)
 
     # At the agreed step or past it, even if the rank didn't say which version it had.
-    await world.report(job, attempt, record(1, 2, 13, mix_version=None))
+    await world.report(job, attempt, record(1, 2, 13, mix_version=None, mix_revision="service:2"))
     done = await life(world, job)
     assert (done["state"], done["applied_ranks"]) == ("applied", 2)
     assert done["applied_at"] is not None
@@ -97,3 +97,20 @@ async def test_an_older_version_gets_applied_while_a_newer_one_waits(world: Worl
     await world.report(job, attempt, record(0, 0, 20, mix_version=2), record(1, 0, 20, mix_version=2))
     assert (await life(world, job, 2))["state"] == "applied"
     assert (await life(world, job, 3))["state"] == "proposed"
+
+
+async def test_the_version_in_force_is_what_the_furthest_rank_says(world: World) -> None:
+    job, attempt = await world.running_job()
+
+    async def in_force(revision: str, step: int) -> Any:
+        record_ = record(0, step, step, mix_revision=revision, mix_version=None)
+        await world.report(job, attempt, record_, record(1, step, step - 1))
+        return (await world.get(job))["mix_version_in_force"]
+
+    assert await in_force("config:1", 1) is None, "nobody has said yet what it is"
+    await world.loader.post(f"{job}/activations", json=activation_body(attempt, "config:1", 0))
+    assert await in_force("config:1", 2) == 1
+    await world.edit(job, HALVES, 1)
+    assert await in_force("service:2", 3) == 2
+    await world.loader.post(f"{job}/activations", json=activation_body(attempt, "local:aaaa:1", 4))
+    assert await in_force("local:aaaa:1", 4) == 3
