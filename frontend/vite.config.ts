@@ -23,7 +23,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: { checks: { pluginTimings: false } },
   },
-  server: { proxy: { "/api": { target: server, changeOrigin: true } } },
+  server: { proxy: { "/api": { target: server } } },
   test: {
     environment: "jsdom",
     setupFiles: ["./src/testing/setup.ts"],
