@@ -104,7 +104,7 @@ def _mark_layout(style: Style) -> dict[str, Any]:
 def _layout(style: Style, axes: dict[str, Any]) -> dict[str, Any]:
     colors = style.colors
     x_axis = {
-        "title": {"text": "step" if style.axis == "step" else "time (UTC)"},
+        "title": {"text": "step" if style.axis == "step" else "time (UTC)", "standoff": 6},
         "type": "linear" if style.axis == "step" else "date",
         "gridcolor": colors.grid,
         "zeroline": False,
@@ -116,10 +116,17 @@ def _layout(style: Style, axes: dict[str, Any]) -> dict[str, Any]:
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": _FONT, "size": 12, "color": colors.text},
-        "margin": {"l": 56, "r": 16, "t": 24, "b": 44},
+        "margin": {"l": 56, "r": 16, "t": 24, "b": 76},
         "hovermode": "x unified",
         "hoverlabel": {"bgcolor": colors.hover, "bordercolor": colors.grid, "font": {"color": colors.text}},
-        "legend": {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top", "traceorder": "normal"},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
         "uirevision": UI_REVISION,
         **axes,
         "xaxis": x_axis | axes.get("xaxis", {}),
