@@ -8,7 +8,6 @@ is said once in a warning.
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -18,19 +17,18 @@ from typing import Any, TypeVar
 import numba
 from numba.core import config as numba_config
 
+from headrace.cache import cache_root
+
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def cache_root() -> Path:
-    """The folder that Headrace keeps rebuildable things in: `HEADRACE_CACHE`, or `~/.cache/headrace`."""
-    return Path(os.environ.get("HEADRACE_CACHE") or Path("~/.cache/headrace").expanduser())
 
 
 def _kernel_cache() -> Path | None:
     # numba looks at a kernel's own file only, yet kernels of one module are compiled into those of another.
     sources = hashlib.blake2b(digest_size=8)
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        sources.update(path.read_bytes())
+        text = path.read_bytes()
+        if b"@compiled" in text:
+            sources.update(text)
     folder = cache_root() / "kernels" / sources.hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +37,7 @@ def _kernel_cache() -> Path | None:
     except OSError as error:
         warnings.warn(
             f"compiled kernels can't be kept in {folder} ({error}); every process compiles them again, "
-            "about 2 s; set HEADRACE_CACHE to a folder that can be written",
+            "some seconds; set HEADRACE_CACHE to a folder that can be written",
             RuntimeWarning,
             stacklevel=2,
         )

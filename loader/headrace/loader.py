@@ -50,7 +50,7 @@ class Loader:
         mix_lease_steps: steps that one agreement covers; more means fewer reads of the job's store and a later change.
         cache_bytes: memory for opened blocks.
         total_steps: the planned end, for forecasts only.
-        job: the job's name in the control plane (default `HEADRACE_JOB`); None: no telemetry and no live mix.
+        job: the job's name in the control plane; by default `HEADRACE_JOB`. None: no telemetry and no live mix.
         url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
         rank, world_size: default from torch.distributed, else from the torchrun environment.
         dp_rank, dp_size: which share of a global batch this rank reads, where several ranks share data.
@@ -64,7 +64,7 @@ class Loader:
         self,
         sources: Sequence[Source],
         *,
-        job: str | None = None,
+        job: str | None = "",
         url: str | None = None,
         token: str | None = None,
         project: str | None = None,

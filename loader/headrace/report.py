@@ -6,7 +6,7 @@ import os
 
 from headrace.agreement import World
 from headrace.data import Data
-from headrace.telemetry.connect import connect
+from headrace.telemetry.connect import connect, endpoint_of
 from headrace.telemetry.description import JobDescription, RankIdentity, SourceDescription
 from headrace.telemetry.port import Telemetry
 
@@ -15,9 +15,15 @@ class Reporting:
     """Where one loader reports to, if anywhere. Fulfils `run.Connect`."""
 
     def __init__(self, data: Data, *, job: str | None, url: str | None, token: str | None, project: str | None) -> None:
-        """What is None comes from the HEADRACE_ variables of the environment; without a job nothing is reported."""
+        """An empty `job`, and what else is None, come from the HEADRACE_ variables; with no job nothing is reported.
+
+        Raises:
+            ConfigError: a job without a control plane, or a URL or token that can't be used.
+        """
         self._description = describe(data)
-        self._job = job or os.environ.get("HEADRACE_JOB") or None
+        self._job = job if job != "" else os.environ.get("HEADRACE_JOB") or None
+        if self._job is not None:
+            endpoint_of(self._job, url, token)
         self._url = url
         self._token = token
         self._project = project

@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 
 import torch
 
+from headrace.cache import cache_root
 from headrace.demo import control
 from headrace.demo.children import Child, Children, clean_environment
 from headrace.demo.corpus import Corpus, load, prepare
@@ -25,7 +26,6 @@ from headrace.demo.outcome import summary
 from headrace.demo.record import StepRecord, read_ranks, read_result
 from headrace.demo.surroundings import box, can_open_browser, free_port
 from headrace.errors import ConfigError
-from headrace.kernels import cache_root
 
 POLL_S: Final = 0.2
 RECORD_S: Final = 5.0

@@ -17,11 +17,11 @@ from typing import Final
 
 from headrace.errors import ShardError
 from headrace.formats.faults import naming
-from headrace.formats.index import ShardVersion, cache_folder
+from headrace.formats.index import ShardVersion
 from headrace.formats.ipc.messages import FILE_MAGIC, is_stream
 from headrace.formats.shard import Block, BlockTable, ShardFile
 
-__all__ = ["Block", "BlockTable", "ShardFile", "cache_folder", "open_shard"]
+__all__ = ["Block", "BlockTable", "ShardFile", "open_shard"]
 
 _PARQUET_MAGIC: Final = b"PAR1"
 _ENCRYPTED_PARQUET_MAGIC: Final = b"PARE"

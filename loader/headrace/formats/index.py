@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headrace.cache import cache_root
 from headrace.formats.faults import ChangedError
 from headrace.formats.shard import MAX_BLOCK_ROWS, MAX_BLOCK_TOKENS, BlockTable, Int64Array
 from headrace.formats.whole import whole_file
@@ -62,12 +63,6 @@ class ShardVersion:
         return json.dumps([os.fspath(self.path), self.size_bytes, self.mtime_ns, column, *bounds])
 
 
-def cache_folder() -> Path:
-    """`HEADRACE_CACHE`, or `~/.cache/headrace` when that is not set."""
-    chosen = os.environ.get("HEADRACE_CACHE")
-    return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "headrace"
-
-
 def load_index(key: str) -> ShardIndex | None:
     """The index stored under `key`, or None when there is none or it is damaged."""
     try:
@@ -100,7 +95,7 @@ def store_index(key: str, index: ShardIndex) -> None:
 
 
 def _entry(key: str) -> Path:
-    return cache_folder() / "index" / hashlib.blake2b(os.fsencode(key), digest_size=16).hexdigest()
+    return cache_root() / "index" / hashlib.blake2b(os.fsencode(key), digest_size=16).hexdigest()
 
 
 def _digest(body: bytes) -> bytes:

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from headrace.cache import cache_root
 from headrace.errors import ConfigError
 from headrace.telemetry.client import Client, Endpoint
 from headrace.telemetry.description import JobDescription, RankIdentity, registration
@@ -52,7 +53,7 @@ def connect(
     job = job or os.environ.get("HEADRACE_JOB") or None
     if job is None:
         return None
-    endpoint = _endpoint(job, url or os.environ.get("HEADRACE_URL"), token or os.environ.get("HEADRACE_TOKEN"))
+    endpoint = endpoint_of(job, url, token)
     project = project or os.environ.get("HEADRACE_PROJECT") or "default"
     for what, name in (("job", job), ("project", project), *(("source", s.name) for s in description.sources)):
         if name != plain_text(name, 200) or name != name.strip():
@@ -86,7 +87,14 @@ def connect(
     return reporter
 
 
-def _endpoint(job: str, url: str | None, token: str | None) -> Endpoint:
+def endpoint_of(job: str, url: str | None, token: str | None) -> Endpoint:
+    """Where `job` reports to; what is None comes from HEADRACE_URL and HEADRACE_TOKEN.
+
+    Raises:
+        ConfigError: no URL, or a URL or token that can't be used.
+    """
+    url = url or os.environ.get("HEADRACE_URL")
+    token = token or os.environ.get("HEADRACE_TOKEN")
     if not url:
         raise ConfigError(
             f"job is {job!r}, but there is no control plane to report it to: set HEADRACE_URL (such as"
@@ -121,7 +129,7 @@ def _client(endpoint: Endpoint) -> Client:
 
 def _spool(cache: Path | None, url: str, project: str, job: str, most_bytes: int) -> Spool:
     """The spool in the cache directory; where that can't be written or locked, loudly one of this process alone."""
-    root = cache or Path(os.environ.get("HEADRACE_CACHE") or Path("~", ".cache", "headrace")).expanduser()
+    root = cache or cache_root()
     try:
         return Spool(root / "spool", url=url, project=project, job=job, most_bytes=most_bytes)
     except OSError as error:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from headrace.formats import cache_folder, open_shard
+from headrace.cache import cache_root
+from headrace.formats import open_shard
 
 from tests.loader.formats.shards import check, write_lists
 
@@ -90,4 +91,4 @@ def test_nothing_is_left_beside_the_entries(shard: Path, cache: Path) -> None:
 def test_the_default_folder_is_under_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("HEADRACE_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "headrace"
+    assert cache_root() == tmp_path / ".cache" / "headrace"
