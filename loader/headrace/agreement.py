@@ -72,7 +72,8 @@ def find_world(rank: int | None, world_size: int | None, dp_rank: int | None, dp
     """This rank and the world size: as given, from torch.distributed, or from the torchrun environment.
 
     Raises:
-        ConfigError: only one of a pair given, a rank out of range, or more than one rank without a process group.
+        ConfigError: only one of a pair given, a rank out of range, more than one rank without a process group, or
+            other ranks than it has.
     """
     if (rank is None) != (world_size is None) or (dp_rank is None) != (dp_size is None):
         raise ConfigError(
@@ -94,6 +95,11 @@ def find_world(rank: int | None, world_size: int | None, dp_rank: int | None, dp
         raise ConfigError(
             f"world size is {world_size} but torch.distributed has no process group, so ranks could not agree on "
             "changes of the mix; call torch.distributed.init_process_group() before the first batch"
+        )
+    if world_size > 1 and (rank, world_size) != (dist.get_rank(), dist.get_world_size()):
+        raise ConfigError(
+            f"rank is {rank} and world_size {world_size}, but torch.distributed has rank {dist.get_rank()} of "
+            f"{dist.get_world_size()}; leave both out, and give dp_rank and dp_size where ranks share their data"
         )
     return World(rank, world_size, own, size)
 

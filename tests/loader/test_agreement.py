@@ -382,6 +382,16 @@ def test_the_torchrun_environment_without_a_process_group_is_refused(monkeypatch
     assert find_world(None, None, None, None) == World(0, 1, 0, 1)
 
 
+def test_ranks_other_than_those_of_the_process_group_are_refused() -> None:
+    dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        assert find_world(None, None, None, None) == World(0, 1, 0, 1)
+        with pytest.raises(ConfigError, match=r"rank is 1 and world_size 2, but torch\.distributed has rank 0 of 1; "):
+            find_world(1, 2, None, None)
+    finally:
+        dist.destroy_process_group()
+
+
 def test_alone_the_start_is_decided_without_a_collective() -> None:
     start = Start(str(uuid.uuid4()), "lineage", (), 1)
     assert broadcast_start(World(0, 1, 0, 1), lambda: start, {"seed": 1}) is start

@@ -1,0 +1,46 @@
+"""Two ranks that are given different things, one after the other. Argument: a file of {folder, corpus, state}.
+
+Rank 1 writes the message of each refusal to `<folder>/rank-1.jsonl`; rank 0 trains on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch.distributed as dist
+from headrace import AgreementError, Loader, Source
+
+
+def main() -> None:
+    orders = json.loads(Path(sys.argv[1]).read_text())
+    corpus, state = Path(orders["corpus"]), json.loads(Path(orders["state"]).read_text())
+    dist.init_process_group("gloo")
+    second = dist.get_rank() == 1
+    for case in ("seed", "weights", "data", "mix_lease_steps", "batch", "checkpoint", "nothing"):
+        options: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 2, "seed": 1, "eos_id": 0}
+        weight, folder = 0.5, "web"
+        if second:
+            options |= {"seed": {"seed": 2}, "mix_lease_steps": {"mix_lease_steps": 4}}.get(case, {})
+            options |= {"micro_batch_size": 1} if case == "batch" else {}
+            weight = 0.25 if case == "weights" else weight
+            folder = "code" if case == "data" else folder
+        sources = [Source("web", str(corpus / folder), weight), Source("code", str(corpus / "code"), 0.5)]
+        with Loader(sources, **options) as loader:
+            if case == "checkpoint" and second:
+                loader.load_state_dict(state)
+            try:
+                next(loader)
+                message = ""
+            except AgreementError as error:
+                message = str(error)
+        if second:
+            with (Path(orders["folder"]) / "rank-1.jsonl").open("a") as file:
+                file.write(json.dumps({"case": case, "message": message}) + "\n")
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+main()

@@ -1,0 +1,192 @@
+"""P1–P3, P6 on real ranks: the same global batches at any world size, through kills, restarts and new weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headrace import Loader
+from headrace.mix import Revision
+from headrace.state import revisions_of
+from torch.distributed.checkpoint.state_dict_loader import load
+
+from tests.distributed.torchrun import Orders, Outcome, torchrun
+from tests.loader.corpora import Corpus, open_loader, random_corpus, take_step
+
+WEIGHTS = {"web": 0.5, "code": 0.3, "tiny": 0.2}
+OTHER = {"web": 0.2, "code": 0.2, "tiny": 0.6}
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled, unavailable or uninit:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Several epochs of every source within a test."""
+    return random_corpus(tmp_path_factory.mktemp("corpus"), {"web": 80, "code": 50, "tiny": 3}, mean=12)
+
+
+def orders(corpus: Corpus, folder: Path, num_steps: int, **others: Any) -> Orders:
+    sources = [(name, str(corpus.root / name), weight) for name, weight in WEIGHTS.items()]
+    return Orders(str(folder), sources, num_steps, **others)
+
+
+def hashes(loader: Loader) -> list[str]:
+    """The sorted hashes of the sequences of the next step, as the ranks write them down."""
+    rows = [row.numpy().tobytes() for batch in take_step(loader) for row in batch.input_ids]
+    return sorted(hashlib.blake2b(row, digest_size=8).hexdigest() for row in rows)
+
+
+def expected(corpus: Corpus, num_steps: int, log: tuple[Revision, ...] = (), **options: Any) -> list[list[str]]:
+    """The stream of one process that makes the changes of `log` at their steps."""
+    steps = []
+    with open_loader(corpus.sources(**WEIGHTS), prefetch=0, **options) as loader:
+        for step in range(num_steps):
+            for change in log[1:]:
+                if change.from_step == step:
+                    loader.set_weights(change.weights_ppm, ramp_steps=change.ramp_steps)
+            steps.append(hashes(loader))
+    return steps
+
+
+def resumed(corpus: Corpus, state: Mapping[str, Any], num_steps: int) -> list[list[str]]:
+    """What one process goes on with from a state."""
+    with open_loader(corpus.sources(**WEIGHTS)) as loader:
+        loader.load_state_dict(state)
+        return [hashes(loader) for _ in range(loader.step, num_steps)]
+
+
+def states(outcome: Outcome) -> list[str]:
+    """For each step, the one state that every rank has after it."""
+    found = []
+    for n in range(len(outcome.ranks[0])):
+        of_ranks = {rank[n]["state"] for rank in outcome.ranks if n < len(rank)}
+        assert len(of_ranks) == 1, f"ranks differ after step {n}: {of_ranks}"
+        found.append(of_ranks.pop())
+    return found
+
+
+def test_two_ranks_in_step_and_a_loop_left_early(corpus: Corpus, tmp_path: Path) -> None:
+    """E02, R09, M10: three epochs and more; weights changed by every rank apply at one step, ramp included."""
+    job = torchrun(
+        "stream",
+        tmp_path,
+        2,
+        orders(
+            corpus,
+            tmp_path,
+            40,
+            all_reduce=True,
+            leave_every=5,
+            weights_at={"12": (OTHER, 6), "14": (WEIGHTS, 0), "30": (OTHER, 0)},
+            checkpoint=str(tmp_path / "dcp"),
+        ),
+    )
+    steps = job.steps()
+    log = revisions_of(json.loads(states(job)[-1]))
+    assert len(log) == 4
+    for change, asked in zip(log[1:], (12, 14, 30), strict=True):
+        assert asked <= change.from_step <= asked + 4
+    assert steps == expected(corpus, 40, log)
+    for rank in job.ranks:
+        assert all(len(step["sequences"]) == 4 for step in rank)
+
+    with open_loader(corpus.sources(**WEIGHTS)) as loader:
+        load({"loader": loader}, checkpoint_id=tmp_path / "dcp", no_dist=True)
+        assert loader.step == 40
+        assert revisions_of(loader.state_dict()) == log
+
+
+def test_four_ranks_at_their_own_pace(corpus: Corpus, tmp_path: Path) -> None:
+    """Free-running ranks: one is far ahead in seals, yet every rank saves the same bytes at a step."""
+    job = torchrun(
+        "stream",
+        tmp_path,
+        4,
+        orders(corpus, tmp_path, 30, options={"prefetch": 3}, naps_ms=[1, 60, 5, 20], weights_at={"8": (OTHER, 3)}),
+    )
+    log = revisions_of(json.loads(states(job)[-1]))
+    assert job.steps() == expected(corpus, 30, log)
+    for step in range(30):
+        assert len({h for rank in job.ranks for h in rank[step]["sequences"]}) == len(set(job.steps()[step]))
+
+
+def test_a_rank_killed_in_the_middle_of_a_step(corpus: Corpus, tmp_path: Path) -> None:
+    """R09, S03: by SIGKILL at four ranks; from any checkpoint one process goes on exactly, and so do two ranks."""
+    whole = expected(corpus, 24)
+    first = tmp_path / "first"
+    job = torchrun("stream", first, 4, orders(corpus, first, 24, all_reduce=True, kill={"2": 9}))
+    assert job.code != 0
+    saved = states(job)
+    assert len(saved) >= 9
+    for step, state in enumerate(saved, start=1):
+        assert resumed(corpus, json.loads(state), min(24, step + 3)) == whole[step : step + 3]
+
+    second = tmp_path / "second"
+    again = torchrun("stream", second, 2, orders(corpus, second, 24, resume=str(first / "state-9.json")))
+    assert again.steps() == whole[9:]
+    assert resumed(corpus, json.loads(states(again)[4]), 24) == whole[14:]
+
+
+def test_a_restart_by_torchrun_itself(corpus: Corpus, tmp_path: Path) -> None:
+    """The agent's store outlives the ranks: seals of the first attempt must not be taken for the second's."""
+    again = orders(
+        corpus, tmp_path, 20, all_reduce=True, kill={"1": 7}, resume=str(tmp_path), weights_at={"1": (OTHER, 0)}
+    )
+    job = torchrun("stream", tmp_path, 2, again, max_restarts=1)
+    assert job.code == 0, job.text
+    log = revisions_of(json.loads(job.ranks[0][-1]["state"]))
+    whole = expected(corpus, 20, log)
+    for rank in job.ranks:
+        assert sorted({step["step"] for step in rank}) == list(range(20))
+    for step in range(20):
+        lines = [line for rank in job.ranks for line in rank if line["step"] == step]
+        assert {h for line in lines for h in line["sequences"]} == set(whole[step])
+
+
+def test_model_parallel_peers_get_the_same_batches(corpus: Corpus, tmp_path: Path) -> None:
+    """D01: four ranks as two data groups of two; groups disjoint, union complete."""
+    job = torchrun("stream", tmp_path, 4, orders(corpus, tmp_path, 10, peers=2, naps_ms=[0, 20, 5, 0]))
+    assert job.code == 0, job.text
+    for a, b, c, d in zip(*job.ranks, strict=True):
+        assert a["whole"] == b["whole"] != c["whole"] == d["whole"]
+    halves = Outcome(job.code, job.text, [job.ranks[0], job.ranks[3]])
+    assert halves.steps() == expected(corpus, 10)
+    states(job)
+
+
+def test_a_world_size_that_does_not_divide_the_batch(corpus: Corpus, tmp_path: Path) -> None:
+    job = torchrun("stream", tmp_path, 3, orders(corpus, tmp_path, 10))
+    assert job.code != 0
+    assert (
+        "global_batch_size is 8, which 3 data ranks × micro_batch_size 2 = 6 does not divide; "
+        "the nearest that fit are 6 or 12; with 8, world sizes 1, 2, 4 fit" in job.text
+    )
+    assert not any(job.ranks)
+
+
+def test_ranks_that_are_given_different_things(corpus: Corpus, tmp_path: Path) -> None:
+    """P9: each stops before the first batch with both values named."""
+    with open_loader(corpus.sources(web=0.5, code=0.5)) as loader:
+        for _ in range(3):
+            take_step(loader)
+        (tmp_path / "state.json").write_text(json.dumps(loader.state_dict()))
+        print_of = json.loads(loader.state_dict()["fingerprints"])
+    given = {"folder": str(tmp_path), "corpus": str(corpus.root), "state": str(tmp_path / "state.json")}
+    job = torchrun("differing", tmp_path, 2, given)
+    assert job.code == 0, job.text
+    found = {line["case"]: line["message"] for line in job.ranks[1]}
+    remedy = "; every rank must be given the same options, data and checkpoint"
+    assert found.pop("nothing") == ""
+    assert all(message.startswith("rank 1 has ") and message.endswith(remedy) for message in found.values())
+    assert found["seed"] == f"rank 1 has seed = 2 but rank 0 has 1{remedy}"
+    assert "mix_lease_steps = 4 but rank 0 has 1;" in found["mix_lease_steps"]
+    assert "micro_batch_size = 1 but rank 0 has 2;" in found["batch"]
+    assert "{'web': 333333, 'code': 666667} but rank 0 has {'web': 500000, 'code': 500000}" in found["weights"]
+    assert f"'web': '{print_of['code']}'" in found["data"]
+    assert f"'web': '{print_of['web']}'" in found["data"]
+    assert "step = 3 but rank 0 has 0;" in found["checkpoint"]
