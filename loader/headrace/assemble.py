@@ -115,6 +115,9 @@ class Assembler:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
         """
         sources, ordinals = plan.sources[slots], plan.ordinals[slots]
+        # The last step of a run that ends may have fewer sequences than slots: the rest is padding.
+        spare = slots.stop - slots.start - len(sources)
+        sources = np.concatenate((sources, np.full(spare, -1, np.int32)))
         size = self._config.micro_batch_size
         num_micro = len(sources) // size
         group = max(1, GROUP_SEQUENCES // size)
@@ -142,11 +145,13 @@ class Assembler:
     def _tables(self, sources: npt.NDArray[np.int32], ordinals: Ints) -> list[_Table]:
         rows: list[Ints] = []
         blocks: list[OrderedBlock] = []
-        for k in np.flatnonzero(np.bincount(sources)).tolist():
+        for k in np.flatnonzero(np.bincount(sources[sources >= 0])).tolist():
             slots = np.flatnonzero(sources == k)
             table, opened = self._pieces.table(k, slots, ordinals[slots])
             rows.append(table)
             blocks += opened
+        if not rows:
+            return []
         together = np.concatenate(rows)
         ascending = np.argsort(together[:, 0], kind="stable")
         by_type: dict[np.dtype[np.integer], list[int]] = {}
@@ -172,7 +177,7 @@ class Assembler:
         filled = np.zeros(len(sources), np.int64)
         for table in tables:
             self._write(table, first_slot, made, filled)
-        if config.packing == "best_fit":
+        if (filled < config.seq_len).any():
             _pad(made, filled, self._pad_id)
         if "cu_seqlens" in outputs and positions is not None:
             made.bounds = sequence_bounds(positions.numpy(), filled)

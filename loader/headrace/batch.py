@@ -24,7 +24,7 @@ class Batch:
     max_seqlen: int | None
     "the longest of those stretches"
     source: torch.Tensor
-    "int64 (micro_batch,): index into `Loader.source_names`"
+    "int64 (micro_batch,): index into `Loader.source_names`; −1 for a row of padding, at the end of a run"
     step: int
     "number of the optimiser step, from 0"
     micro_step: int

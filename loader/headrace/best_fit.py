@@ -10,6 +10,7 @@ nowhere whole, they are split over the gaps that are left, which always suffice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -107,66 +108,61 @@ def _at_least(tree: Ints, size: int, place: int) -> int:
 
 
 @compiled
-def _pack(sizes: Ints, longest_first: Ints, seq_len: int, num_sequences: int, out: Ints) -> tuple[int, int]:
-    """Place every document; rows (sequence, document, first, count) of `out`. Returns (rows, documents split).
+def _take(rooms: Ints, top: Ints, below: Ints, size: int, room: int, count: int) -> Any:
+    """Use `count` tokens of the newest sequence that has exactly `room`; returns the sequence.
 
-    Sequences of equal room are kept as a stack, so that the choice between them is always the same.
+    Sequences of equal room are a stack, so that the choice between them is always the same.
     """
+    sequence = top[room]
+    top[room] = below[sequence]
+    _sift(rooms, size, room, rooms[size + room] - 1)
+    below[sequence] = top[room - count]
+    top[room - count] = sequence
+    _sift(rooms, size, room - count, rooms[size + room - count] + 1)
+    return sequence
+
+
+@compiled
+def _pack(sizes: Ints, longest_first: Ints, seq_len: int, num_sequences: int, out: Ints) -> tuple[int, int]:
+    """Place every document; rows (sequence, document, first, count) of `out`. Returns (rows, whole documents split)."""
     size = 1
     while size < seq_len + 1:
         size *= 2
     rooms = np.zeros(2 * size, np.int64)
     top = np.full(seq_len + 1, -1, np.int64)
-    below = np.full(num_sequences, -1, np.int64)
-    for sequence in range(num_sequences - 1, -1, -1):
-        below[sequence] = top[seq_len]
-        top[seq_len] = sequence
+    below = np.arange(1, num_sequences + 1)
+    below[num_sequences - 1] = -1
+    top[seq_len] = 0
     _sift(rooms, size, seq_len, num_sequences)
-    unplaced = np.empty(sizes.shape[0], np.int64)
-    num_unplaced = 0
     row = 0
-    for full in (True, False):
-        for i in range(longest_first.shape[0]):
-            document = longest_first[i]
-            whole = sizes[document] // seq_len
-            length = seq_len if full else sizes[document] - whole * seq_len
-            for part in range(whole if full else np.int64(length > 0)):
-                room = _at_least(rooms, size, length)
-                if room < 0:
-                    unplaced[num_unplaced] = document
-                    num_unplaced += 1
-                    continue
-                sequence = top[room]
-                top[room] = below[sequence]
-                _sift(rooms, size, room, rooms[size + room] - 1)
-                left = room - length
-                below[sequence] = top[left]
-                top[left] = sequence
-                _sift(rooms, size, left, rooms[size + left] + 1)
-                out[row, 0] = sequence
-                out[row, 1] = document
-                out[row, 2] = part * seq_len if full else whole * seq_len
-                out[row, 3] = length
-                row += 1
-    room = seq_len
-    for i in range(num_unplaced):
-        document = unplaced[i]
-        first = sizes[document] // seq_len * seq_len
-        while first < sizes[document]:
-            while top[room] < 0:
-                room -= 1
-            sequence = top[room]
-            take = min(room, sizes[document] - first)
-            top[room] = below[sequence]
-            below[sequence] = top[room - take]
-            top[room - take] = sequence
-            out[row, 0] = sequence
-            out[row, 1] = document
-            out[row, 2] = first
-            out[row, 3] = take
+    for document in longest_first:
+        for part in range(sizes[document] // seq_len):
+            sequence = _take(rooms, top, below, size, seq_len, seq_len)
+            out[row] = (sequence, document, part * seq_len, seq_len)
             row += 1
-            first += take
-    return row, num_unplaced
+    unplaced = np.zeros(sizes.shape[0], np.bool_)
+    for document in longest_first:
+        length = sizes[document] % seq_len
+        room = _at_least(rooms, size, length) if length > 0 else -1
+        unplaced[document] = length > 0 and room < 0
+        if room >= 0:
+            sequence = _take(rooms, top, below, size, room, length)
+            out[row] = (sequence, document, sizes[document] - length, length)
+            row += 1
+    num_cut = 0
+    largest = seq_len
+    for document in longest_first:
+        first = sizes[document] // seq_len * seq_len
+        num_cut += unplaced[document] and first == 0
+        while unplaced[document] and first < sizes[document]:
+            while top[largest] < 0:
+                largest -= 1
+            count = min(largest, sizes[document] - first)
+            sequence = _take(rooms, top, below, size, largest, count)
+            out[row] = (sequence, document, first, count)
+            row += 1
+            first += count
+    return row, num_cut
 
 
 def pack_window(order: Ints, sizes: Ints, seq_len: int, num_sequences: int) -> Layout:

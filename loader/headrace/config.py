@@ -6,10 +6,11 @@ Everything that can be known to be wrong from the words alone is refused here, b
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import torch
@@ -18,6 +19,8 @@ from headrace.errors import ConfigError
 from headrace.weights import check_weight
 
 Packing = Literal["concat", "best_fit"]
+OnExhausted = Literal["renormalise", "stop"]
+Remainder = Literal["pad", "drop"]
 Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
 
 OUTPUTS: tuple[Output, ...] = get_args(Output)
@@ -35,15 +38,17 @@ class Source:
         path: a shard, or a folder of shards.
         weight: its share, on any scale, finite and at least 0; 0 is paused. None everywhere: proportional to tokens.
         column: the column that holds the token ids.
+        max_epochs: passes over it after which it is used up, above 0; fractions are allowed. None: no limit.
 
     Raises:
-        ConfigError: an empty name, or a weight that is negative or not finite.
+        ConfigError: an empty name, or a weight or number of epochs that is not allowed.
     """
 
     name: str
     path: str
     weight: float | None = None
     column: str = "tokens"
+    max_epochs: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 100 or not self.name.isprintable():
@@ -53,6 +58,8 @@ class Source:
         object.__setattr__(self, "path", os.fspath(self.path))
         if self.weight is not None:
             check_weight(self.name, self.weight)
+        if self.max_epochs is not None:
+            _epochs(f"max_epochs of source {self.name!r}", self.max_epochs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,10 @@ class LoaderConfig:
     cache_bytes: int = 1 << 30
     total_steps: int | None = None
     resume_wait_s: float = 10.0
+    epochs: float | None = None
+    shuffle: bool = True
+    on_exhausted: OnExhausted = "renormalise"
+    remainder: Remainder = "pad"
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,9 +115,13 @@ class LoaderConfig:
         lanes = _whole("lanes", self.lanes, 1, MAX_LANES)
         if lanes & (lanes - 1):
             raise ConfigError(f"lanes is {lanes}; it must be a power of two from 1 to {MAX_LANES}")
-        if self.packing not in get_args(Packing):
-            allowed = ", ".join(map(repr, get_args(Packing)))
-            raise ConfigError(f"packing is {self.packing!r}; it must be one of {allowed}")
+        for name, choices in (("packing", Packing), ("on_exhausted", OnExhausted), ("remainder", Remainder)):
+            if getattr(self, name) not in get_args(choices):
+                allowed = ", ".join(map(repr, get_args(choices)))
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {allowed}")
+        if not isinstance(self.shuffle, bool):
+            raise ConfigError(f"shuffle is {self.shuffle!r}; it must be True or False")
+        self._check_epochs()
         put(self, "outputs", _outputs(self.outputs))
         if self.token_dtype not in TOKEN_DTYPES:
             allowed = ", ".join(str(dtype) for dtype in TOKEN_DTYPES)
@@ -129,6 +144,17 @@ class LoaderConfig:
     def id_limit(self) -> int:
         """What ids must stay below: `vocab_size`, or without one what `token_dtype` holds, 2^62 at most."""
         return self.vocab_size or min(torch.iinfo(self.token_dtype).max + 1, MAX_IDS)
+
+    def _check_epochs(self) -> None:
+        if self.epochs is None:
+            return
+        _epochs("epochs", self.epochs)
+        for source in self.sources:
+            if source.max_epochs is not None:
+                raise ConfigError(
+                    f"epochs is {self.epochs} but source {source.name!r} has max_epochs {source.max_epochs}; "
+                    "give one or the other"
+                )
 
     @property
     def num_separators(self) -> int:
@@ -193,3 +219,8 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
         raise ConfigError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
     return int(value)
+
+
+def _epochs(what: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise ConfigError(f"{what} is {value!r}; it must be a finite number above 0, or None for no limit")

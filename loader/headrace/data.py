@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from headrace.best_fit import Windows, find_windows
 from headrace.config import LoaderConfig
+from headrace.ends import NO_CAP, Ending, cap_of, end_of
 from headrace.errors import SourceError
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.mix import PPM, weights_to_ppm
@@ -38,13 +39,29 @@ class Data:
     def orders(self) -> list[SourceOrder]:
         """The order of each source, afresh: an order remembers windows, so each thread needs its own."""
         config = self.config
-        units = self._tokens()
-        if config.packing == "best_fit":
-            units = [windows.num_sequences * config.seq_len for windows in self.windows]
         return [
-            SourceOrder(seed=config.seed, name=name, seq_len=config.seq_len, lanes=config.lanes, block_tokens=tokens)
-            for name, tokens in zip(config.names, units, strict=True)
+            SourceOrder(
+                seed=config.seed,
+                name=name,
+                seq_len=config.seq_len,
+                lanes=config.lanes,
+                block_tokens=tokens,
+                shuffle=config.shuffle,
+                end=end_of(epochs, int(tokens.sum())),
+            )
+            for name, tokens, epochs in zip(config.names, self._units(), self._epochs(), strict=True)
         ]
+
+    def ending(self) -> Ending | None:
+        """When the run ends; None if it doesn't."""
+        config = self.config
+        caps = [
+            cap_of(epochs, int(tokens.sum()), config.seq_len)
+            for tokens, epochs in zip(self._units(), self._epochs(), strict=True)
+        ]
+        if min(caps) == NO_CAP:
+            return None
+        return Ending(np.array(caps, np.int64), config.on_exhausted == "stop", config.remainder == "drop")
 
     def pieces(self, orders: list[SourceOrder], blocks: BlockCache) -> Pieces:
         """How sequences are put together from blocks."""
@@ -69,6 +86,16 @@ class Data:
         shares = [self.weights_ppm[name] / PPM for name in self.config.names]
         return 1 - float(np.dot(shares, filled))
 
+    def _epochs(self) -> list[float | None]:
+        """For each source, the passes after which it is used up."""
+        return [self.config.epochs or source.max_epochs for source in self.config.sources]
+
+    def _units(self) -> list[npt.NDArray[np.int64]]:
+        """For each source, tokens of each unit that is permuted: a block, or a window of whole sequences."""
+        if self.config.packing == "concat":
+            return self._tokens()
+        return [windows.num_sequences * self.config.seq_len for windows in self.windows]
+
     def _tokens(self) -> list[npt.NDArray[np.int64]]:
         """For each source, tokens of each block, separators included."""
         extra = self.config.num_separators
@@ -87,8 +114,10 @@ def open_data(config: LoaderConfig) -> Data:
         )
     for manifest in manifests:
         _check_ids(config, manifest)
-    if config.sources[0].weight is None:
-        weights: dict[str, float] = {manifest.name: manifest.num_tokens for manifest in manifests}
+    if config.sources[0].weight is None or config.epochs is not None:
+        # By size, so that in whole passes all sources end together; none too small to have a weight.
+        least = sum(manifest.num_tokens for manifest in manifests) / PPM
+        weights: dict[str, float] = {manifest.name: max(manifest.num_tokens, least) for manifest in manifests}
     else:
         weights = {source.name: source.weight or 0 for source in config.sources}
     return Data(config, manifests, weights_to_ppm(weights, config.names), _windows(config, manifests))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import torch
 
 from headrace.agreement import LeaderSeals, World, find_world
@@ -21,6 +22,7 @@ from headrace.losses import Losses
 from headrace.manifest import SourceManifest
 from headrace.mix import Revision, weights_at, weights_to_ppm
 from headrace.plan import Position, check_batch
+from headrace.replay import advance
 from headrace.report import Reporting
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
@@ -43,13 +45,19 @@ class Loader:
         bos_id: the id put before each document, or None.
         vocab_size: ids from this on are refused; None allows any that is not negative.
         lanes: ranges of each source that a global batch draws from; a power of two. Part of the checkpoint.
-        packing: `"concat"`.
+        packing: `"concat"` joins documents and cuts at `seq_len`; `"best_fit"` keeps them whole, and pads a little.
         outputs: which tensors to make: `input_ids` and any of `labels`, `position_ids`, `cu_seqlens`. Fewer is faster.
         token_dtype: of `input_ids`; a narrow one can be widened on the device. Labels are then int32.
         prefetch: steps prepared ahead on a thread; 0 prepares each in the training loop.
         mix_lease_steps: steps that one agreement covers; more means fewer reads of the job's store and a later change.
         cache_bytes: memory for opened blocks.
         total_steps: the planned end, for forecasts only.
+        resume_wait_s: how long a resumed run waits for the control plane's record of changes after the checkpoint.
+        epochs: end after so many passes over every source, whatever the weights, as for validation; None: no end.
+        shuffle: False reads every source in the order of its shards.
+        on_exhausted: when a source has had its `max_epochs`, `"renormalise"` shares its place among the others, and
+            `"stop"` ends the run before it.
+        remainder: `"pad"` fills the last step of a run that ends with rows of padding, `"drop"` leaves it out.
         job: the job's name in the control plane; by default `HEADRACE_JOB`. None: no telemetry and no live mix.
         url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
         rank, world_size: default from torch.distributed, else from the torchrun environment.
@@ -82,7 +90,9 @@ class Loader:
         self._reporting = Reporting(self._data, job=job, url=url, token=token, project=project)
         first = Revision("config:1", 0, self._data.weights_ppm)
         self._restored = Restored(Position.start(len(config.names)), (first,), None, False)
+        self._beginning = self._restored
         self._delivered = self._restored.position
+        self._ended = False
         self._run: Run | None = None
         self._losses = Losses(config.names)
         self._closed = False
@@ -110,8 +120,31 @@ class Loader:
         return self._delivered.step
 
     def __iter__(self) -> Self:
-        """The loader itself: a loop that was left goes on where it stopped."""
+        """The loader itself: a loop that was left goes on where it stopped; a run that has ended begins anew."""
+        if self._ended:
+            self._end_run(failed=None)
+            self._restored = self._beginning
+            self._delivered = self._restored.position
+            self._ended = False
         return self
+
+    def __len__(self) -> int:
+        """Micro-batches that this rank gets from the first step of the run to its end, if the mix stays as it is.
+
+        Raises:
+            TypeError: the run has no end.
+        """
+        ending = self._data.ending()
+        names, size = self.source_names, self._config.global_batch_size
+        log = self._beginning.log
+        steps = None
+        if ending is not None:
+            weights = np.array([log[0].weights_ppm[name] for name in names], np.int64)
+            start = Position.start(len(names))
+            steps = ending.num_steps(weights, size, lambda step: advance(start, log, names, size, step).counts)
+        if steps is None:
+            raise TypeError("this loader goes on for ever; give epochs, or max_epochs of its sources, for an end")
+        return steps * (size // (self._config.micro_batch_size * self._find_world().dp_size))
 
     def __next__(self) -> Batch:
         """The next micro-batch of this rank.
@@ -119,7 +152,11 @@ class Loader:
         Raises:
             DataError: data that can't be read, named. AgreementError: the leader or the job's store is gone.
         """
-        batch, finished = self._running().take()
+        try:
+            batch, finished = self._running().take()
+        except StopIteration:
+            self._ended = True
+            raise
         if finished is not None:
             self._delivered = finished.plan.after
         return batch
@@ -161,6 +198,7 @@ class Loader:
         self._end_run(failed=None)
         self._restored = restored
         self._delivered = restored.position
+        self._ended = False
 
     def set_weights(self, weights: Mapping[str, float], *, ramp_steps: int = 0) -> None:
         """Change the mix at the first step that is not yet agreed. Call it on every rank; the leader's call counts.

@@ -36,7 +36,7 @@ class Losses:
     def add(self, batch: Batch, losses: torch.Tensor) -> Iterator[tuple[int, Mapping[str, tuple[float, int]]]]:
         """Take in a micro-batch's losses; yields (step, sum and count by source) of every one that has arrived.
 
-        Losses that are not finite are left out of sum and count.
+        Losses that are not finite, and those of rows of padding, are left out of sum and count.
 
         Raises:
             ConfigError: `losses` is not of shape (micro_batch,).
@@ -55,9 +55,10 @@ class Losses:
 
     def _sums(self, copy: _Copy) -> dict[str, tuple[float, int]]:
         values = copy.losses.to(torch.float64).numpy()
-        finite = np.isfinite(values)
-        source = copy.source.cpu().numpy()[finite]
-        sums = np.bincount(source, weights=values[finite], minlength=len(self._names))
+        sources = copy.source.cpu().numpy()
+        counted = np.isfinite(values) & (sources >= 0)
+        source = sources[counted]
+        sums = np.bincount(source, weights=values[counted], minlength=len(self._names))
         counts = np.bincount(source, minlength=len(self._names))
         return {name: (float(sums[k]), int(counts[k])) for k, name in enumerate(self._names) if counts[k]}
 

@@ -72,7 +72,7 @@ def weights_to_ppm(weights: Mapping[str, float], sources: Sequence[str]) -> dict
     total = sum(exact)
     if total == 0:
         raise ConfigError("every weight is 0; at least one source must have a positive weight")
-    ppm = _largest_remainder([value * PPM / total for value in exact])
+    ppm = largest_remainder([value * PPM / total for value in exact])
     for name, value, share in zip(sources, exact, ppm, strict=True):
         if value > 0 and share == 0:
             raise ConfigError(
@@ -88,7 +88,8 @@ def _exactly(weight: float) -> Fraction:
     return Fraction(number) if isinstance(number, Rational) else Fraction(float(weight))
 
 
-def _largest_remainder(quotas: Sequence[Fraction]) -> list[int]:
+def largest_remainder(quotas: Sequence[Fraction]) -> list[int]:
+    """Whole numbers nearest to `quotas`, which sum to 1,000,000, that do so too; ties by order."""
     floors = [int(quota) for quota in quotas]
     missing = PPM - sum(floors)
     by_remainder = sorted(range(len(quotas)), key=lambda k: (floors[k] - quotas[k], k))
@@ -116,7 +117,7 @@ def weights_at(log: Sequence[Revision], step: int, sources: Sequence[str]) -> di
         ramp = revision.ramp_steps
         target = [revision.weights_ppm.get(name, 0) for name in sources]
         moved = [Fraction(a * (ramp - done) + b * done, ramp) for a, b in zip(weights, target, strict=True)]
-        weights = _largest_remainder(moved)
+        weights = largest_remainder(moved)
     return dict(zip(sources, weights, strict=True))
 
 

@@ -192,14 +192,30 @@ class SourceOrder:
     never state.
     """
 
-    def __init__(self, *, seed: int, name: str, seq_len: int, lanes: int, block_tokens: Ints) -> None:
-        """`block_tokens`: int64 (num_blocks,), separators included; their sum must be positive."""
+    def __init__(
+        self,
+        *,
+        seed: int,
+        name: str,
+        seq_len: int,
+        lanes: int,
+        block_tokens: Ints,
+        shuffle: bool = True,
+        end: int | None = None,
+    ) -> None:
+        """`block_tokens`: int64 (num_blocks,), separators included; their sum must be positive.
+
+        Without `shuffle` the sequences come in the order of the shards. Of a sequence that reaches past token `end` of
+        the endless stream, only what comes before it is given.
+        """
         self.total_tokens = int(block_tokens.sum())
         self.seq_len = seq_len
         self.lanes = lanes
         self._key = key_of(seed, name, "order")
         self._block_tokens = block_tokens
         self._blocks: dict[int, tuple[Ints, Ints]] = {}
+        self.shuffle = shuffle
+        self._end = end
         num_sequences = -(-self.total_tokens // seq_len)
         self.is_small = num_sequences <= SMALL_SOURCE
         mean_block = self.total_tokens / len(block_tokens)
@@ -232,7 +248,7 @@ class SourceOrder:
     def lanes_of(self, ordinals: Ints) -> Ints:
         """The lane of each ordinal, scaled to `[0, lanes)` so that sources of any size line up: int64 (n,)."""
         out = np.empty(len(ordinals), np.int64)
-        if self.is_small:
+        if self.is_small or not self.shuffle:
             _lane_of_small(self.total_tokens, self.seq_len, self.lanes, self._begins(ordinals), out)
             return out
         _lane_of(self.total_tokens, self.seq_len, self._lane_bits, self.lanes // self.num_lanes, ordinals, out)
@@ -246,6 +262,8 @@ class SourceOrder:
 
     def _begins(self, ordinals: Ints) -> Ints:
         """The first token of each ordinal's sequence in the endless stream: int64 (n,)."""
+        if not self.shuffle:
+            return ordinals * self.seq_len
         begins = np.empty(len(ordinals), np.int64)
         key, total, seq_len = np.uint64(self._key), self.total_tokens, self.seq_len
         if self.is_small:
@@ -270,7 +288,9 @@ class SourceOrder:
         """(block order, token starts) of an epoch: int64 (num_blocks,) and (num_blocks + 1,)."""
         known = self._blocks.get(epoch)
         if known is None:
-            order = permutation(int(subkey(np.uint64(self._key), epoch, 2)), len(self._block_tokens))
+            order = np.arange(len(self._block_tokens))
+            if self.shuffle:
+                order = permutation(int(subkey(np.uint64(self._key), epoch, 2)), len(self._block_tokens))
             starts = np.zeros(len(order) + 1, np.int64)
             np.cumsum(self._block_tokens[order], out=starts[1:])
             known = (order, starts)
@@ -279,8 +299,10 @@ class SourceOrder:
             self._blocks[epoch] = known
         return known
 
-    def document_key(self, epoch: int, block: int) -> int:
-        """The key of the permutation of a block's documents in an epoch."""
+    def document_key(self, epoch: int, block: int) -> int | None:
+        """The key of the permutation of a block's documents in an epoch; None where they stay as they are."""
+        if not self.shuffle:
+            return None
         of_epoch = np.uint64(subkey(np.uint64(self._key), epoch, 3))
         return int(subkey(of_epoch, block, 0))
 
@@ -288,7 +310,8 @@ class SourceOrder:
         """Where the tokens of these sequences lie; `slot` counts along `ordinals`."""
         begins = self._begins(ordinals)
         epoch = int(begins.min()) // self.total_tokens
-        if (int(begins.max()) + self.seq_len - 1) // self.total_tokens == epoch:
+        last = int(begins.max()) + self.seq_len - 1
+        if last // self.total_tokens == epoch and (self._end is None or last < self._end):
             return self._cut(begins - epoch * self.total_tokens, self.seq_len, epoch)
         return self._gather(begins)
 
@@ -304,17 +327,20 @@ class SourceOrder:
         """Spans of sequences that begin at `begin` of the endless stream, cut at the seams between epochs too."""
         slot = np.arange(len(begin))
         column = np.zeros(len(begin), np.int64)
+        size = np.full(len(begin), self.seq_len)
+        if self._end is not None:
+            size = np.minimum(size, self._end - begin)
         parts: list[Spans] = []
         while len(slot):
             epochs = begin // self.total_tokens
             inside = begin - epochs * self.total_tokens
-            take = np.minimum(self.seq_len - column, self.total_tokens - inside)
+            take = np.minimum(size - column, self.total_tokens - inside)
             for epoch in np.unique(epochs).tolist():
                 here = epochs == epoch
                 cut = self._cut(inside[here], take[here], epoch)
                 moved = slot[here][cut.slot], column[here][cut.slot] + cut.column
                 parts.append(Spans(*moved, cut.epoch, cut.block, cut.offset, cut.count))
-            left = column + take < self.seq_len
-            slot, begin, column = slot[left], (begin + take)[left], (column + take)[left]
+            left = column + take < size
+            slot, begin, column, size = slot[left], (begin + take)[left], (column + take)[left], size[left]
         columns = zip(*((p.slot, p.column, p.epoch, p.block, p.offset, p.count) for p in parts), strict=True)
         return Spans(*(np.concatenate(column) for column in columns))

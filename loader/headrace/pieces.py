@@ -166,7 +166,8 @@ class BestFitPieces:
         numbers = range(int(windows.first_block[window]), int(windows.first_block[window + 1]))
         edges = [self._block(source, block).order.edges for block in numbers]
         sizes = np.concatenate([np.diff(one) for one in edges])
-        shuffled = permutation(order.document_key(epoch, window), len(sizes))
+        key = order.document_key(epoch, window)
+        shuffled = np.arange(len(sizes)) if key is None else permutation(key, len(sizes))
         layout = pack_window(shuffled, sizes, order.seq_len, int(windows.num_sequences[window]))
         self.num_packed += len(sizes)
         self.num_cut += layout.num_cut

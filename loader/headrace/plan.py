@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from headrace.ends import assign_capped
 from headrace.errors import ConfigError
 from headrace.mix import assign
 from headrace.order import SourceOrder
@@ -42,15 +43,21 @@ class StepPlan:
 
     step: int
     sources: npt.NDArray[np.int32]
-    "int32 (G,): the source of each slot"
+    "int32 (n,): the source of each slot; n is G but for the last step of a run that ends"
     ordinals: Ints
-    "int64 (G,): the source's own number of that sequence"
+    "int64 (n,): the source's own number of that sequence"
     weights: Ints
     "int64 (K,): parts per million in force"
     after: Position
 
 
-def plan_step(position: Position, weights: Ints, num_sequences: int, orders: Sequence[SourceOrder]) -> StepPlan:
+def plan_step(
+    position: Position,
+    weights: Ints,
+    num_sequences: int,
+    orders: Sequence[SourceOrder],
+    caps: Ints | None = None,
+) -> StepPlan:
     """The plan of step `position.step`.
 
     Args:
@@ -58,16 +65,22 @@ def plan_step(position: Position, weights: Ints, num_sequences: int, orders: Seq
         weights: int64 (K,), parts per million, summing to 1,000,000.
         num_sequences: the global batch size G.
         orders: the order of each source, K of them.
+        caps: int64 (K,), sequences that each source has in all, for a run that ends.
 
     Slots are sorted by (lane, source, ordinal), which keeps a rank on its own lanes; no token depends on the sort.
     """
     accumulators = position.accumulators.copy()
     chosen = np.empty(num_sequences, np.int32)
-    assign(weights, accumulators, chosen)
+    filled = num_sequences
+    if caps is None:
+        assign(weights, accumulators, chosen)
+    else:
+        filled = assign_capped(weights, accumulators, caps - position.counts, chosen)
+    chosen = chosen[:filled]
     taken = np.bincount(chosen, minlength=len(orders)).astype(np.int64)
     sources = np.repeat(np.arange(len(orders), dtype=np.int32), taken)
-    ordinals = np.empty(num_sequences, np.int64)
-    lanes = np.empty(num_sequences, np.int64)
+    ordinals = np.empty(filled, np.int64)
+    lanes = np.empty(filled, np.int64)
     at = 0
     for k in np.flatnonzero(taken).tolist():
         here = slice(at, at + int(taken[k]))

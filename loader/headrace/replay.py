@@ -13,11 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from headrace.ends import assign_capped, live_weights, retire
 from headrace.kernels import compiled
 from headrace.mix import PPM, Revision, assign, revision_at, weights_at
 from headrace.plan import Position
 
 Ints = npt.NDArray[np.int64]
+
+MARGIN = 64
+"sequences that no source is ever ahead of its weight"
 
 _CHUNK = 1 << 16
 
@@ -33,7 +37,12 @@ def _assign_many(weights: Ints, accumulators: Ints, num_sequences: int, chosen: 
 
 
 def advance(
-    position: Position, log: Sequence[Revision], names: Sequence[str], num_sequences: int, step: int
+    position: Position,
+    log: Sequence[Revision],
+    names: Sequence[str],
+    num_sequences: int,
+    step: int,
+    caps: Ints | None = None,
 ) -> Position:
     """The position before `step`, given that before an earlier one.
 
@@ -43,6 +52,7 @@ def advance(
         names: the sources, K of them.
         num_sequences: the global batch size.
         step: the step to reach.
+        caps: int64 (K,), sequences that each source has in all, for a run that ends.
 
     Equal to planning every step between; costs the same however many there are.
     """
@@ -50,11 +60,8 @@ def advance(
     for stop in _changes(log, at, step):
         by_name = weights_at(log, at, names)
         weights = np.array([by_name[name] for name in names], np.int64)
-        total = (stop - at) * num_sequences
-        before = accumulators.copy()
-        _advance_constant(weights, accumulators, total)
-        # Each sequence adds every weight and takes a million from the chosen source.
-        counts += (before + weights * total - accumulators) // PPM
+        left = None if caps is None else caps - counts
+        counts += _advance(weights, accumulators, (stop - at) * num_sequences, left)
         at = stop
     return Position(step, counts, accumulators)
 
@@ -70,6 +77,34 @@ def _changes(log: Sequence[Revision], first: int, last: int) -> list[int]:
         at = min([last, at + 1 if ramping else last, *later])
         stops.append(at)
     return stops
+
+
+def _advance(weights: Ints, accumulators: Ints, num_sequences: int, left: Ints | None) -> Ints:
+    """Move `accumulators` over a stretch of constant weights; returns each source's sequences in it: int64 (K,)."""
+    if left is None:
+        before = accumulators.copy()
+        _advance_constant(weights, accumulators, num_sequences)
+        # Each sequence adds every weight and takes a million from the chosen source.
+        taken: Ints = (before + weights * num_sequences - accumulators) // PPM
+        return taken
+    counts = np.zeros_like(weights)
+    while num_sequences:
+        live = live_weights(weights, left)
+        if live is None:
+            break
+        retire(live, accumulators, left)
+        # Up to a little before the next source is used up nothing is clamped; then one sequence after another.
+        ahead = np.where(live > 0, (left - MARGIN) * PPM // np.maximum(live, 1), num_sequences)
+        free = max(0, min(num_sequences, int(ahead.min())))
+        taken = _advance(live, accumulators, free, None)
+        scratch = np.empty(min(num_sequences - free, _CHUNK), np.int32)
+        left -= taken
+        done = assign_capped(weights, accumulators, left, scratch)
+        counts += taken + np.bincount(scratch[:done], minlength=len(weights))
+        num_sequences -= free + done
+        if done < len(scratch):
+            break
+    return counts
 
 
 def _advance_constant(weights: Ints, accumulators: Ints, num_sequences: int) -> None:

@@ -96,6 +96,7 @@ class Run:
             dp_rank=world.dp_rank,
             dp_size=world.dp_size,
             with_cursors=self._telemetry is not None,
+            ending=data.ending(),
         )
         if world.rank == 0:
             self._agreed(revision_at(restored.log, restored.position.step), self.start.lineage)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from headrace.agreement import Seals
 from headrace.assemble import Assembler, Cursor
 from headrace.batch import Batch
+from headrace.ends import Ending
 from headrace.errors import StateError
 from headrace.mix import Revision, weights_at
 from headrace.order import SourceOrder
@@ -59,6 +60,7 @@ class Stream:
         dp_rank: int,
         dp_size: int,
         with_cursors: bool,
+        ending: Ending | None = None,
     ) -> None:
         self._base = list(log)
         self._log = list(log)
@@ -69,6 +71,7 @@ class Stream:
         self._size = global_batch_size
         self._slots = rank_slots(global_batch_size, dp_rank, dp_size)
         self._with_cursors = with_cursors
+        self._ending = ending
         self._lock = threading.Lock()
         self._positions = {start.step: start}
         self._next = start
@@ -80,9 +83,8 @@ class Stream:
             return list(self._log)
 
     def items(self) -> Iterator[Item]:
-        """Every micro-batch of this rank, for ever."""
-        while True:
-            plan = self._plan()
+        """Every micro-batch of this rank: for ever, or to the end of a run that has one."""
+        while (plan := self._plan()) is not None:
             before = self._assembler.bytes_read
             held: Batch | None = None
             for batch in self._assembler.batches(plan, self._slots):
@@ -128,13 +130,16 @@ class Stream:
         epochs = [int(order.epochs_of(counts[k : k + 1])[0]) for k, order in enumerate(self._orders)]
         return Finished(plan, self._assembler.cursors(plan, self._slots), epochs, bytes_read)
 
-    def _plan(self) -> StepPlan:
+    def _plan(self) -> StepPlan | None:
         position = self._next
         agreed = self._seals.through(position.step)
         if len(self._base) + len(agreed) != len(self._log):
             with self._lock:
                 self._log = [*self._base, *agreed]
-        plan = plan_step(position, self.weights(position.step), self._size, self._orders)
+        caps = None if self._ending is None else self._ending.clamps
+        plan = plan_step(position, self.weights(position.step), self._size, self._orders, caps)
+        if self._ending is not None and self._ending.is_over(plan.after.counts, len(plan.sources), self._size):
+            return None
         with self._lock:
             self._positions[plan.after.step] = plan.after
         self._next = plan.after

@@ -40,10 +40,12 @@ def trace_step(data: Data, known: Position, log: Sequence[Revision], step: int) 
     """
     config = data.config
     orders = data.orders()
-    position = advance(known, log, config.names, config.global_batch_size, step)
+    ending = data.ending()
+    caps = None if ending is None else ending.clamps
+    position = advance(known, log, config.names, config.global_batch_size, step, caps)
     by_name = weights_at(log, step, config.names)
     weights = np.array([by_name[name] for name in config.names], np.int64)
-    plan = plan_step(position, weights, config.global_batch_size, orders)
+    plan = plan_step(position, weights, config.global_batch_size, orders, caps)
     blocks = data.blocks()
     pieces = data.pieces(orders, blocks)
     try:
