@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -114,6 +115,7 @@ def open_data(config: LoaderConfig) -> Data:
         )
     for manifest in manifests:
         _check_ids(config, manifest)
+        _warn_of_short(config, manifest)
     if config.sources[0].weight is None or config.epochs is not None:
         # By size, so that in whole passes all sources end together; none too small to have a weight.
         least = sum(manifest.num_tokens for manifest in manifests) / PPM
@@ -134,6 +136,17 @@ def _windows(config: LoaderConfig, manifests: tuple[SourceManifest, ...]) -> tup
         )
         for manifest in manifests
     )
+
+
+def _warn_of_short(config: LoaderConfig, manifest: SourceManifest) -> None:
+    """Say so when a source is repeated within single sequences."""
+    tokens = manifest.num_tokens + manifest.num_documents * config.num_separators
+    if config.packing == "concat" and tokens < config.seq_len:
+        warnings.warn(
+            f"source {manifest.name!r} holds {tokens} tokens, fewer than seq_len {config.seq_len}: each of its "
+            "sequences repeats it; add data, or pause it with weight 0",
+            stacklevel=4,
+        )
 
 
 def _check_ids(config: LoaderConfig, manifest: SourceManifest) -> None:

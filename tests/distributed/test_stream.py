@@ -21,7 +21,10 @@ WEIGHTS = {"web": 0.5, "code": 0.3, "tiny": 0.2}
 OTHER = {"web": 0.2, "code": 0.2, "tiny": 0.6}
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:torch.distributed is disabled, unavailable or uninit:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:torch.distributed is disabled, unavailable or uninit:UserWarning"),
+    pytest.mark.filterwarnings("ignore:source 'tiny' holds:UserWarning"),
+]
 
 
 @pytest.fixture(scope="module")

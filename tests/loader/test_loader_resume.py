@@ -20,6 +20,8 @@ from tests.loader.resume_check import check_resume
 SIZES = {"web": 90, "code": 40, "tiny": 1}
 WEIGHTS = {"web": 0.5, "code": 0.4, "tiny": 0.1}
 
+pytestmark = pytest.mark.filterwarnings("ignore:source 'tiny' holds:UserWarning")
+
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
