@@ -14,7 +14,8 @@ const ICONS: Record<MantineColorScheme, IconName> = { auto: "screen", light: "su
 
 /** Goes from the system's theme to light to dark; the choice is kept in this browser. */
 export function ColorSchemeSwitch() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  // Else Mantine stops transitions by a <style> element, which the content security policy forbids.
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const next = NEXT[colorScheme];
   return (
     <button

@@ -14,11 +14,12 @@ async function openMix(page: Page, jobId: string): Promise<number> {
   return Number(caption.replaceAll(/[^\d]/g, ""));
 }
 
+/** Waits for the whole life of a version; an edit for a later step takes as long as the job takes to get there. */
 async function expectApplied(page: Page, version: number): Promise<void> {
   const track = page.getByRole("list", { name: `Life of v${version}` });
-  await expect(track.getByText(/^Agreed at step [\d,]+$/)).toBeVisible();
   const all = `Applied on ${environment.ranks} of ${environment.ranks} ranks`;
-  await expect(track.getByText(all)).toBeVisible();
+  await expect(track.getByText(all)).toBeVisible({ timeout: 60_000 });
+  await expect(track.getByText(/^Agreed at step [\d,]+$/)).toBeVisible();
   await expect(track.getByText("not yet")).toHaveCount(0);
 }
 
@@ -51,11 +52,12 @@ test("takes effect at a step that was asked for, ramped, by keyboard alone", asy
   page,
   jobId,
 }) => {
+  test.setTimeout(150_000);
   const basis = await openMix(page, jobId);
   const { step } = (await (await page.request.get(`/api/v1/jobs/${jobId}`)).json()) as {
     step: number;
   };
-  const asked = step + 60;
+  const asked = step + 300;
 
   const slider = page.getByRole("slider", { name: "Weight of code" });
   await slider.focus();
