@@ -44,6 +44,10 @@ _ALIKE = (
     "bos_id",
     "vocab_size",
     "mix_lease_steps",
+    "shuffle",
+    "epochs",
+    "on_exhausted",
+    "remainder",
 )
 
 
@@ -250,6 +254,7 @@ def _fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "headrace version": version("headrace"),
         **shown,
         "weights": dict(data.weights_ppm),
+        "max_epochs": {source.name: source.max_epochs for source in config.sources},
         "data fingerprints": data.fingerprints,
         "step": where.step,
         "counts": where.counts.tolist(),

@@ -1,6 +1,7 @@
 """The loader's checkpoint: a few fixed keys, the same on every rank, always at a step boundary.
 
-    {format, seed, step, seq_len, lanes, packing, separators, sources, counts, accumulators, log, fingerprints, run}
+    {format, seed, step, seq_len, lanes, packing, shuffle, separators,
+     sources, counts, accumulators, log, fingerprints, run}
 
 Plain integers and strings; parts of variable length are JSON text. So it goes through `torch.distributed.checkpoint`
 and plain `torch.save` alike, needs no communication to save, and loads at any world size.
@@ -33,6 +34,7 @@ _KEYS = (
     "seq_len",
     "lanes",
     "packing",
+    "shuffle",
     "separators",
     "sources",
     "counts",
@@ -120,6 +122,7 @@ def encode(
         "seq_len": config.seq_len,
         "lanes": config.lanes,
         "packing": config.packing,
+        "shuffle": int(config.shuffle),
         "separators": json.dumps([config.bos_id, config.eos_id]),
         "sources": json.dumps(config.names),
         "counts": json.dumps(position.counts.tolist()),
@@ -135,7 +138,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig, fingerprints: Mapping
 
     Raises:
         StateError: not a checkpoint of this loader, a newer format, damaged, or of another seed, seq_len, lanes,
-            packing, separators, sources or data; names what differs and both values.
+            packing, shuffle, separators, sources or data; names what differs and both values.
     """
     missing = [key for key in _KEYS if key not in (state or ())]
     if missing:
@@ -150,6 +153,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig, fingerprints: Mapping
         "seq_len": config.seq_len,
         "lanes": config.lanes,
         "packing": config.packing,
+        "shuffle": int(config.shuffle),
         "separators": json.dumps([config.bos_id, config.eos_id]),
         "sources": json.dumps(config.names),
     }

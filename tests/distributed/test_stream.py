@@ -188,6 +188,7 @@ def test_ranks_that_are_given_different_things(corpus: Corpus, tmp_path: Path) -
     assert all(message.startswith("rank 1 has ") and message.endswith(remedy) for message in found.values())
     assert found["seed"] == f"rank 1 has seed = 2 but rank 0 has 1{remedy}"
     assert "mix_lease_steps = 4 but rank 0 has 1;" in found["mix_lease_steps"]
+    assert "epochs = 3 but rank 0 has None;" in found["epochs"]
     assert "micro_batch_size = 1 but rank 0 has 2;" in found["batch"]
     assert "{'web': 333333, 'code': 666667} but rank 0 has {'web': 500000, 'code': 500000}" in found["weights"]
     assert f"'web': '{print_of['code']}'" in found["data"]

@@ -147,6 +147,8 @@ def test_a_folded_state_loads() -> None:
     [
         ({"seed": 8}, "saved with seed = 7 but this loader has 8"),
         ({"seq_len": 128}, "saved with seq_len = 64 but this loader has 128"),
+        ({"shuffle": False}, "saved with shuffle = 1 but this loader has 0"),
+        ({"packing": "best_fit"}, "saved with packing = concat but this loader has best_fit"),
         ({"lanes": 64}, "saved with lanes = 512 but this loader has 64"),
         ({"eos_id": None}, "saved with separators = [null, 0] but this loader has [null, null]"),
         ({"bos_id": 1}, "saved with separators = [null, 0] but this loader has [1, 0]"),

@@ -19,12 +19,13 @@ def main() -> None:
     corpus, state = Path(orders["corpus"]), json.loads(Path(orders["state"]).read_text())
     dist.init_process_group("gloo")
     second = dist.get_rank() == 1
-    for case in ("seed", "weights", "data", "mix_lease_steps", "batch", "checkpoint", "nothing"):
+    for case in ("seed", "weights", "data", "mix_lease_steps", "batch", "epochs", "checkpoint", "nothing"):
         options: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 2, "seed": 1, "eos_id": 0}
         weight, folder = 0.5, "web"
         if second:
             options |= {"seed": {"seed": 2}, "mix_lease_steps": {"mix_lease_steps": 4}}.get(case, {})
             options |= {"micro_batch_size": 1} if case == "batch" else {}
+            options |= {"epochs": 3} if case == "epochs" else {}
             weight = 0.25 if case == "weights" else weight
             folder = "code" if case == "data" else folder
         sources = [Source("web", str(corpus / folder), weight), Source("code", str(corpus / "code"), 0.5)]
