@@ -6,6 +6,7 @@ the whole plan, which is cheap, and reads only its own part.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -110,8 +111,9 @@ def check_batch(global_batch_size: int, micro_batch_size: int, world_size: int) 
         return
     below = global_batch_size // unit * unit
     nearest = " or ".join(str(size) for size in (below, below + unit) if size)
-    most = global_batch_size // micro_batch_size
-    worlds = [r for r in range(1, most + 1) if global_batch_size % (micro_batch_size * r) == 0]
+    micro_batches, rest = divmod(global_batch_size, micro_batch_size)
+    divisors = [r for r in range(1, math.isqrt(micro_batches) + 1) if micro_batches % r == 0 and not rest]
+    worlds = sorted({*divisors, *(micro_batches // r for r in divisors)})
     close = sorted(sorted(worlds, key=lambda r: abs(r - world_size))[:3])
     ranks = f"; with {global_batch_size}, world sizes {', '.join(map(str, close))} fit" if close else ""
     raise ConfigError(
