@@ -66,7 +66,7 @@ export default tseslint.config(
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       "@typescript-eslint/consistent-type-imports": "error",
-      // A rejected navigation or refetch is shown by the query or the router, not by its caller.
+      // The router's redirects are thrown, and are no errors.
       "@typescript-eslint/only-throw-error": "off",
       "import-x/no-restricted-paths": restricted(["./src/testing"]),
       "import-x/no-default-export": "error",

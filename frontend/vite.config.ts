@@ -21,7 +21,7 @@ export default defineConfig({
     // Plotly's basic bundle is one file of 1.2 MB, loaded only where a chart is shown.
     chunkSizeWarningLimit: 1300,
     modulePreload: { polyfill: false },
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   server: { proxy: { "/api": { target: server } } },
   test: {

@@ -11,6 +11,7 @@ export interface Connection {
 /** Below this, a newer contact is not worth a new render. */
 const CONTACT_GRAIN_MS = 500;
 
+/** Holds the state of the connection for whoever subscribes; see `Connection` for what it says. */
 export class ConnectionStore {
   #state: Connection = { stream: "connecting", answering: true, lastContactMs: null };
   readonly #listeners = new Set<() => void>();
@@ -45,6 +46,7 @@ export class ConnectionStore {
   }
 }
 
+/** The one connection of this page. */
 export const connection = new ConnectionStore();
 
 /** Polling interval for a query's `refetchInterval`: off while events arrive. */

@@ -38,5 +38,6 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Whether a failure is the server's answer with this HTTP status. */
 export const hasStatus = (error: unknown, status: number): error is ApiProblem =>
   error instanceof ApiProblem && error.status === status;

@@ -1,6 +1,7 @@
 import type { Connection } from "@/api/connection";
 import { formatAge } from "@/lib/time";
 
+/** `live`: events arrive; `polling`: answers do; `cut-off`: neither does. */
 export type LiveState = "live" | "connecting" | "polling" | "cut-off";
 
 /** After this long without any answer the page is out of date, whatever the sockets say. */

@@ -16,6 +16,7 @@ export function figureCsv({ table }: Figure): string {
   return toCsv([header, ...table.rows]);
 }
 
+/** Offers the table of a figure as a file. */
 export const downloadCsv = (figure: Figure, jobName: string) =>
   downloadText(safeFilename(`${jobName}-${figure.name}.csv`), "text/csv", figureCsv(figure));
 

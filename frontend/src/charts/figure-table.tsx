@@ -6,7 +6,7 @@ import classes from "./figure-table.module.css";
 type Cell = Table["rows"][number][number];
 
 /** Six significant digits, grouped where whole; texts as they are. */
-export function cellText(cell: Cell): string {
+function cellText(cell: Cell): string {
   if (cell === null) return UNKNOWN;
   if (typeof cell !== "number") return cell;
   return Number.isInteger(cell) ? formatCount(cell) : String(Number(cell.toPrecision(6)));

@@ -9,7 +9,8 @@ const STARVED_FROM = 0.05;
 
 type Feeding = "fed" | "waits at times" | "starved";
 
-export function feeding(wait: Share): Feeding {
+/** The verdict on the share of time that ranks wait for data. */
+function feeding(wait: Share): Feeding {
   if (wait < FED_BELOW) return "fed";
   return wait < STARVED_FROM ? "waits at times" : "starved";
 }

@@ -1,4 +1,4 @@
-/** Line icons of 16 px that take the text's colour; always beside a text or inside a labelled control. */
+/** Paths of line icons of 16 px. */
 
 const PATHS = {
   lock: "M4.5 7.5h7v6h-7zM5.75 7.5V5a2.25 2.25 0 0 1 4.5 0v2.5",
@@ -15,8 +15,10 @@ const PATHS = {
   right: "M3 8h10M9 4l4 4-4 4",
 } as const;
 
+/** The icons there are. */
 export type IconName = keyof typeof PATHS;
 
+/** A line icon in the text's colour, for beside a text or inside a labelled control: it says nothing itself. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg

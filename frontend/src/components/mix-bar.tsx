@@ -4,6 +4,7 @@ import type { Ppm } from "@/lib/units";
 
 import classes from "./mix-bar.module.css";
 
+/** A source and its part of the mix. */
 export interface MixPart {
   source: string;
   ppm: Ppm;

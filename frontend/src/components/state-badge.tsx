@@ -21,6 +21,7 @@ const TONES = {
   lost: "bad",
 } as const satisfies Record<string, Tone>;
 
+/** A state of anything that has one. */
 export type AnyState = keyof typeof TONES;
 
 const LABELS: Partial<Record<AnyState, string>> = { stuck: "not advancing" };

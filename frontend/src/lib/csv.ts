@@ -1,3 +1,4 @@
+/** What a CSV cell may hold; null is an empty one. */
 export type Cell = string | number | boolean | null;
 
 /** A text a spreadsheet would run as a formula; CSV has no types, so it gets a quote in front. */

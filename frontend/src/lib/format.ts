@@ -25,6 +25,7 @@ export function formatMetric(value: number): string {
   return `${(value / scale[0]).toPrecision(3)} ${scale[1]}`;
 }
 
+/** `12.3 M tokens`. */
 export const formatTokens = (value: Tokens) => `${formatMetric(value)} tokens`;
 
 /** `1.23 M tok/s`, or the unknown sign. */

@@ -1,5 +1,6 @@
 import type { Job, MixVersion, RankState } from "@/api/types";
 
+/** The id of the job that `job()` makes. */
 export const JOB_ID = "0b7c1a4e-9d57-4a3f-8f33-6d2f0f1f5a10";
 
 /** A version of the mix in force on two ranks; `change` replaces members. */

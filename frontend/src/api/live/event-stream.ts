@@ -4,6 +4,7 @@ export interface LiveEvent {
   data: unknown;
 }
 
+/** Where to listen, for which events, and whom to tell. */
 export interface EventStreamOptions {
   url: string;
   names: readonly string[];

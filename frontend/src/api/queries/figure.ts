@@ -5,14 +5,19 @@ import { pollUnlessLive } from "../connection";
 
 import { jobKey } from "./job";
 
+/** The charts of a job, in the order they are shown. */
 export const FIGURES = ["mix", "throughput", "wait", "loss", "epochs"] as const;
+/** A chart's name in the API. */
 export type FigureName = (typeof FIGURES)[number];
+/** What a chart runs over. */
 export type XAxis = "step" | "time";
+/** The theme a figure is coloured for. */
 export type Theme = "light" | "dark";
 
 /** More points than a chart has pixels only cost time. */
 const MAX_POINTS = 600;
 
+/** The key of all charts of a job. */
 export const figuresKey = (jobId: string) => [...jobKey(jobId), "figures"] as const;
 
 /** A chart as the server drew it, with the same numbers as a table; the last one stays while the next loads. */

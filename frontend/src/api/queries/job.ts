@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, unwrap } from "../client";
 import { pollUnlessLive } from "../connection";
 
+/** The key of everything that is kept of one job. */
 export const jobKey = (jobId: string) => ["job", jobId] as const;
 
 /** One job with its sources and its present state. */

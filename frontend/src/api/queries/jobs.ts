@@ -4,6 +4,7 @@ import { api, unwrap } from "../client";
 import { pollUnlessLive } from "../connection";
 import type { JobState } from "../types";
 
+/** Which jobs to list: a part of the name and a state narrow it. */
 export interface JobsFilter {
   project: string;
   q?: string | undefined;

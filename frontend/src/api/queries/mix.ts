@@ -6,11 +6,13 @@ import type { MixEdit, MixVersion } from "../types";
 
 import { jobKey } from "./job";
 
+/** The key of the newest version and of all versions. */
 export const mixKey = (jobId: string) => [...jobKey(jobId), "mix"] as const;
+/** The key of all versions. */
 export const versionsKey = (jobId: string) => [...mixKey(jobId), "versions"] as const;
 
 /** The entity tag of a version: what If-Match must name to change it. */
-export const versionTag = (version: number) => `"v${version}"`;
+const versionTag = (version: number) => `"v${version}"`;
 
 /** The newest version of the mix, in force or on its way. */
 export const mixQuery = (jobId: string) =>

@@ -29,6 +29,7 @@ export const sessionQuery = () =>
 export const logIn = async (username: string, password: string): Promise<Session> =>
   keep(await unwrap(api.POST("/api/v1/session", { body: { username, password } })));
 
+/** Ends the session here and on the server; throws when the server could not be told. */
 export async function logOut(): Promise<void> {
   await unwrap(api.DELETE("/api/v1/session"));
   setCsrfToken(null);

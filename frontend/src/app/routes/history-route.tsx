@@ -4,6 +4,7 @@ import { HistoryPage } from "@/features/history/history-page";
 
 const route = getRouteApi("/shell/jobs/$jobId/history");
 
+/** The address of a job's history, as props. */
 export function HistoryRoute() {
   const { jobId } = route.useParams();
   return <HistoryPage jobId={jobId} />;

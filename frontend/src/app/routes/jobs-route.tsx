@@ -4,6 +4,7 @@ import { JobsPage } from "@/features/jobs/jobs-page";
 
 const route = getRouteApi("/shell/jobs");
 
+/** The address of the job list, filter included, as props. */
 export function JobsRoute() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -8,6 +8,7 @@ import { nextPath } from "@/lib/next-path";
 
 const route = getRouteApi("/login");
 
+/** The login; goes on to the page that was asked for, and forgets what an earlier reader saw. */
 export function LoginRoute() {
   const { next } = route.useSearch();
   const client = useQueryClient();

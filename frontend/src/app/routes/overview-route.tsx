@@ -4,6 +4,7 @@ import { JobPage } from "@/features/job/job-page";
 
 const route = getRouteApi("/shell/jobs/$jobId/");
 
+/** The address of a job's overview, x axis included, as props. */
 export function OverviewRoute() {
   const { jobId } = route.useParams();
   const { x } = route.useSearch();

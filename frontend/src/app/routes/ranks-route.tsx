@@ -4,6 +4,7 @@ import { RanksPage } from "@/features/ranks/ranks-page";
 
 const route = getRouteApi("/shell/jobs/$jobId/ranks");
 
+/** The address of a job's ranks, sort and filter included, as props. */
 export function RanksRoute() {
   const { jobId } = route.useParams();
   const search = route.useSearch();

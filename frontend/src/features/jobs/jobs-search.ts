@@ -1,5 +1,6 @@
 import type { JobState } from "@/api/types";
 
+/** The states to filter by, those that run first. */
 export const JOB_STATES = [
   "running",
   "waiting",

@@ -12,6 +12,7 @@ function loginError(error: unknown): string {
   return hasStatus(error, 401) ? "Wrong name or password." : errorMessage(error);
 }
 
+/** Asks for name and password; `onLogin` gets the session. */
 export function LoginPage({ onLogin }: { onLogin: (session: Session) => void }) {
   const nameRef = useRef<HTMLInputElement>(null);
   const [name, setName] = useState("");

@@ -46,12 +46,15 @@ export function rebaseDraft(draft: MixDraft, version: MixVersion): MixDraft {
   return { basis: version.version, before, rows: [...draft.rows, ...rows] };
 }
 
+/** The sum of all weights; the whole, where the edit can be sent. */
 export const totalOf = (draft: MixDraft): Ppm =>
   ppm(draft.rows.reduce((sum, row) => sum + row.weight, 0));
 
+/** Whether any weight differs from the version the edit starts from. */
 export const isChanged = (draft: MixDraft): boolean =>
   draft.rows.some(({ source, weight }) => weight !== (draft.before[source] ?? 0));
 
+/** The weights by source, as they are sent. */
 export const draftWeights = (draft: MixDraft): Record<string, Ppm> =>
   Object.fromEntries(draft.rows.map(({ source, weight }) => [source, weight]));
 
@@ -91,6 +94,7 @@ export function normaliseRest(draft: MixDraft): MixDraft {
   return { ...draft, rows: fillRest(rows, null) };
 }
 
+/** Locks a row against being normalised, or unlocks it. */
 export const toggleLock = (draft: MixDraft, source: string): MixDraft => ({
   ...draft,
   rows: draft.rows.map((row) => (row.source === source ? { ...row, locked: !row.locked } : row)),

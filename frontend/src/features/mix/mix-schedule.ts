@@ -5,8 +5,10 @@ export interface Schedule {
   ramp: string;
 }
 
+/** At once: the first step that is not yet agreed, no ramp. */
 export const NOW: Schedule = { when: "now", step: "", ramp: "0" };
 
+/** A schedule as numbers; `fromStep` null is now. */
 export interface ParsedSchedule {
   fromStep: number | null;
   rampSteps: number;

@@ -31,6 +31,7 @@ const sliderStyle = (index: number, weight: Ppm) =>
     "--slider-fill": `${ppmToPercent(weight)}%`,
   }) as CSSProperties;
 
+/** One source of the edit: slider, number, lock, pause, and what the change comes to. */
 export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, onLock }: Props) {
   const { source, weight, locked } = row;
   const paused = weight === 0;

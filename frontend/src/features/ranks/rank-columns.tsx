@@ -16,6 +16,7 @@ import { bytes, millis, share, tokensPerSecond } from "@/lib/units";
 
 import type { SortKey } from "./ranks-search";
 
+/** A column of the rank table. */
 export interface RankColumn {
   key: string;
   label: string;

@@ -1,5 +1,5 @@
 /** How the rank table is sorted and filtered, as it stands in the address. */
-export const SORT_KEYS = [
+const SORT_KEYS = [
   "slowest",
   "rank",
   "state",
@@ -16,8 +16,10 @@ export const SORT_KEYS = [
   "host",
 ] as const;
 
+/** A column that the table sorts by, or `slowest`. */
 export type SortKey = (typeof SORT_KEYS)[number];
 
+/** Sort (largest first unless `up`) and filter of the rank table. */
 export interface RanksSearch {
   sort?: SortKey;
   up?: boolean;
