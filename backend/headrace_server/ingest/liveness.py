@@ -2,10 +2,10 @@
 
 Silence is measured by the server's clock, in report intervals, and leaves out the time no server was up to hear.
 
-    silence    ≤ 3 intervals   live      (stuck: live, but no new step for ``stuck_after_s``)
-               ≤ 5             late
-               ≤ 10            stale
-               > 10            lost
+    silence    ≤ 2 intervals   live      (stuck: live, but no new step for ``stuck_after_s``)
+               ≤ 2.5           late
+               ≤ 3             stale
+               > 3             lost
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from typing import Literal
 
 RankLiveness = Literal["live", "late", "stale", "lost", "finished", "stuck"]
 
-LIVE_INTERVALS = 3
-LATE_INTERVALS = 5
-STALE_INTERVALS = 10
+LIVE_INTERVALS = 2
+LATE_INTERVALS = 2.5
+STALE_INTERVALS = 3
 
 
 @dataclass(frozen=True)

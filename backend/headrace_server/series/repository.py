@@ -49,11 +49,14 @@ def _rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, c
         columns = [total.label("lo"), total.label("hi"), total.label("total"), sa.literal(1.0).label("num")]
     else:
         value = sa.cast(getattr(Report, metric), sa.Double)
+        if metric.startswith("wait_"):
+            # A report between steps is a sign of life that has waited for nothing: it says nothing of waits.
+            value = sa.case((Report.steps > 0, value))
         columns = [
             sa.func.min(value).label("lo"),
             sa.func.max(value).label("hi"),
             sa.func.sum(value).label("total"),
-            sa.cast(sa.func.count(), sa.Double).label("num"),
+            sa.cast(sa.func.count(value), sa.Double).label("num"),
         ]
     query = (
         sa.select(
@@ -64,6 +67,7 @@ def _rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, c
         )
         .where(_within(Report.attempt_id, Report.step, segments))
         .group_by(Report.attempt_id, Report.seq)
+        .having(sa.func.count(value) > 0)
     )
     if rank is not None:
         return query.where(Report.rank == rank).subquery()

@@ -35,7 +35,7 @@ def test_downtime_of_the_server_is_not_silence_of_the_rank() -> None:
 
 @pytest.mark.parametrize(
     ("silence_s", "state"),
-    [(0, "live"), (6, "live"), (6.1, "late"), (10, "late"), (10.1, "stale"), (20, "stale"), (20.1, "lost")],
+    [(0, "live"), (4, "live"), (4.1, "late"), (5, "late"), (5.1, "stale"), (6, "stale"), (6.1, "lost")],
 )
 def test_states_by_intervals_of_silence(silence_s: float, state: str) -> None:
     cuts = cutoffs(Downtime(), 1000.0, EVERY, 120.0)

@@ -187,3 +187,14 @@ async def test_wrong_questions_are_refused(world: World) -> None:
         assert (await world.viewer.get(f"{job}/series", params=query)).status_code == 422, query
     unknown = {"metric": "loss", "attempt": "00000000-0000-0000-0000-000000000000"}
     assert (await world.viewer.get(f"{job}/series", params=unknown)).status_code == 404
+
+
+async def test_a_report_between_steps_says_nothing_of_waits(world: World) -> None:
+    """A rank in a long step reports that it lives, with zeros for waits; they must not read as an idle loader."""
+    job, attempt = await world.running_job(world_size=1)
+    await world.report(job, attempt, record(0, seq=0, step=10, wait_p99_ms=40.0))
+    await world.report(job, attempt, record(0, seq=1, step=10, steps=0, wait_p99_ms=0.0))
+    await world.report(job, attempt, record(0, seq=2, step=11, wait_p99_ms=50.0))
+    world.clock.advance(30)
+    series = await world.get(f"{job}/series", metric="wait_p99_ms")
+    assert [(point["min"], point["max"]) for point in series["points"]] == [(40.0, 40.0), (50.0, 50.0)]
