@@ -62,7 +62,7 @@ class ConcatPieces:
         order = self._orders[source]
         spans = order.spans_of(ordinals)
         blocks = [
-            self._blocks.get(source, epoch, block, order.document_key(epoch, block))
+            self._blocks.get(source, epoch, block, order)
             for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
         ]
         rows = _row_table(len(blocks), source)

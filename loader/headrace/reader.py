@@ -17,6 +17,7 @@ import numpy.typing as npt
 from headrace.errors import ShardError
 from headrace.formats import Block, ShardFile
 from headrace.manifest import SourceManifest
+from headrace.order import SourceOrder
 from headrace.packing import DocumentOrder, order_documents
 
 Ints = npt.NDArray[np.int64]
@@ -96,20 +97,19 @@ class BlockCache:
         self._used = 0
         self._blocks: OrderedDict[tuple[int, int, int], OrderedBlock] = OrderedDict()
 
-    def get(self, source: int, epoch: int, block: int, document_key: int | None) -> OrderedBlock:
-        """A block of `source`, its documents permuted under `document_key`, or in file order without one.
-
-        `epoch` tells one order of a block from another.
-        """
+    def get(self, source: int, epoch: int, block: int, order: SourceOrder | None) -> OrderedBlock:
+        """A block of `source`, its documents permuted as `order` has them in `epoch`, or in file order without one."""
         key = (source, epoch, block)
         found = self._blocks.get(key)
         if found is not None:
             self._blocks.move_to_end(key)
             return found
         opened = self._readers[source].open_block(block)
-        order = order_documents(document_key, opened.starts, opened.lengths, self._num_separators)
-        addresses = (len(order.begins), opened.tokens.ctypes.data, order.begins.ctypes.data, order.edges.ctypes.data)
-        made = OrderedBlock(opened, order, addresses)
+        document_key = None if order is None else order.document_key(epoch, block)
+        documents = order_documents(document_key, opened.starts, opened.lengths, self._num_separators)
+        begins, edges = documents.begins, documents.edges
+        addresses = (len(begins), opened.tokens.ctypes.data, begins.ctypes.data, edges.ctypes.data)
+        made = OrderedBlock(opened, documents, addresses)
         while self._blocks and self._used + made.nbytes > self._limit:
             self._used -= self._blocks.popitem(last=False)[1].nbytes
         self._used += made.nbytes
