@@ -30,8 +30,9 @@ _NOTHING = np.zeros((0, 0), np.int64)
 class Cursor:
     """Where this rank stands in one source after a step."""
 
-    file: str
-    row: int
+    file: str | None
+    row: int | None
+    "row, in `file`, where its last sequence begins; both None where that is nothing but padding"
     sequences: int
 
 
@@ -136,6 +137,9 @@ class Assembler:
         for k in np.unique(sources).tolist():
             mine = ordinals[sources == k]
             rows, blocks = self._pieces.table(k, np.zeros(1, np.int64), mine[-1:])
+            if not blocks:
+                found[k] = Cursor(None, None, len(mine))
+                continue
             first = blocks[0]
             document = int(np.searchsorted(first.order.edges, rows[0, 2], side="right")) - 1
             row = int(first.block.rows[first.order.documents[document]])

@@ -55,7 +55,7 @@ class Losses:
 
     def _sums(self, copy: _Copy) -> dict[str, tuple[float, int]]:
         values = copy.losses.to(torch.float64).numpy()
-        sources = copy.source.cpu().numpy()
+        sources = copy.source.numpy()
         counted = np.isfinite(values) & (sources >= 0)
         source = sources[counted]
         sums = np.bincount(source, weights=values[counted], minlength=len(self._names))
@@ -64,10 +64,18 @@ class Losses:
 
 
 def _copy(batch: Batch, losses: torch.Tensor) -> _Copy:
-    if losses.device.type == "cpu":
-        return _Copy(batch.step, batch.source, losses, None)
-    host = torch.empty(losses.shape, dtype=losses.dtype, pin_memory=losses.device.type == "cuda")
-    host.copy_(losses, non_blocking=True)
-    arrived = torch.Event(device=losses.device)
+    devices = {tensor.device for tensor in (batch.source, losses) if tensor.device.type != "cpu"}
+    source, host = _on_the_way(batch.source), _on_the_way(losses)
+    if not devices:
+        return _Copy(batch.step, source, host, None)
+    arrived = torch.Event(device=devices.pop())
     arrived.record()
-    return _Copy(batch.step, batch.source, host, arrived)
+    return _Copy(batch.step, source, host, arrived)
+
+
+def _on_the_way(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the CPU that `tensor` is being copied to, without waiting; itself where it is there."""
+    if tensor.device.type == "cpu":
+        return tensor
+    host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.device.type == "cuda")
+    return host.copy_(tensor, non_blocking=True)
