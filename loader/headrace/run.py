@@ -24,7 +24,7 @@ from headrace.agreement import (
 from headrace.assemble import Assembler
 from headrace.batch import Batch
 from headrace.data import Data
-from headrace.mix import Revision, revision_at
+from headrace.mix import PPM, Revision, revision_at
 from headrace.prefetch import Prefetcher
 from headrace.state import Restored
 from headrace.stream import Finished, Item, Stream, Waits
@@ -169,7 +169,7 @@ class Run:
                     step,
                 )
             else:
-                replay = recorded_revisions(record)
+                replay = recorded_revisions(record, self._restored.log, self._data.config.names)
         known = [revision.version or 0 for revision in (*self._restored.log, *replay)]
         return Start(nonce, lineage, replay, max(known))
 
@@ -234,14 +234,28 @@ class Run:
         )
 
 
-def recorded_revisions(record: Sequence[Activated]) -> tuple[Revision, ...]:
-    """A record as revisions in the order of their steps, each once: attempts that replayed one recorded it again."""
-    by_id = {
-        activated.revision: Revision(
-            activated.revision, activated.step, dict(activated.weights_ppm), activated.ramp_steps
-        )
-        for activated in record
-    }
+def recorded_revisions(
+    record: Sequence[Activated], known: Sequence[Revision], names: Sequence[str]
+) -> tuple[Revision, ...]:
+    """A record as revisions in the order of their steps, each once: attempts that replayed one recorded it again.
+
+    Those that the checkpoint's log has are left out, and, with a warning, those that are not of these sources.
+    """
+    by_id: dict[str, Revision] = {}
+    for activated in record:
+        weights = {name: activated.weights_ppm.get(name, 0) for name in names}
+        if sum(weights.values()) != PPM:
+            log.warning(
+                "the recorded change %s at step %d is not replayed: its weights %s are not of the sources %s",
+                activated.revision,
+                activated.step,
+                dict(activated.weights_ppm),
+                ", ".join(names),
+            )
+        else:
+            by_id[activated.revision] = Revision(activated.revision, activated.step, weights, activated.ramp_steps)
+    for revision in known:
+        by_id.pop(revision.id, None)
     return tuple(sorted(by_id.values(), key=lambda revision: revision.from_step))
 
 

@@ -1,0 +1,282 @@
+"""One start: what it reports of each step, which changes it replays, and how it ends."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from headrace.agreement import LeaderSeals, World
+from headrace.batch import Batch
+from headrace.config import parse_config
+from headrace.data import Data, open_data
+from headrace.mix import PPM, Revision, weights_at
+from headrace.plan import Position
+from headrace.run import Run, recorded_revisions
+from headrace.state import Restored
+from headrace.telemetry.port import Activated, Proposal, StepSample, Telemetry
+
+from tests.loader.corpora import Corpus, random_corpus
+
+ALONE = World(0, 1, 0, 1)
+
+
+@dataclass
+class Recorder:
+    """A control plane in memory: keeps what it is told, and proposes what it is given."""
+
+    proposal: Proposal | None = None
+    record: list[Activated] | None = None
+    samples: list[StepSample] = field(default_factory=list)
+    losses: list[tuple[int, Mapping[str, tuple[float, int]]]] = field(default_factory=list)
+    activations: list[Activated] = field(default_factory=list)
+    asked: list[tuple[str, int, float]] = field(default_factory=list)
+    ended: list[str | None] = field(default_factory=list)
+    joined: dict[str, Any] = field(default_factory=dict)
+
+    def connect(self, **joined: Any) -> Telemetry:
+        self.joined = joined
+        return self
+
+    def step_ended(self, sample: StepSample) -> None:
+        self.samples.append(sample)
+
+    def observe(self, step: int, losses: Mapping[str, tuple[float, int]]) -> None:
+        self.losses.append((step, losses))
+
+    def latest_proposal(self) -> Proposal | None:
+        return self.proposal
+
+    def activated(self, activation: Activated) -> None:
+        self.activations.append(activation)
+
+    def replay_record(self, lineage: str, from_step: int, wait_s: float) -> list[Activated] | None:
+        self.asked.append((lineage, from_step, wait_s))
+        return self.record
+
+    def finish(self, *, failed: str | None = None) -> None:
+        self.ended.append(failed)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    corpus = random_corpus(tmp_path_factory.mktemp("run"), {"web": 60, "code": 30})
+    return data_of(corpus)
+
+
+def data_of(corpus: Corpus, **options: Any) -> Data:
+    chosen: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 4, "seed": 5, "eos_id": 0}
+    return open_data(parse_config({"sources": corpus.sources(web=1, code=1), "prefetch": 0, **chosen, **options}))
+
+
+def fresh(data: Data) -> Restored:
+    return Restored(Position.start(2), (Revision("config:1", 0, data.weights_ppm),), None, False)
+
+
+def resumed(data: Data, step: int = 20, *, had_service: bool = True) -> Restored:
+    """A state of step 20 in which version 2 was the last."""
+    log = (Revision("config:1", 0, data.weights_ppm), Revision("service:2", 7, {"web": 300_000, "code": 700_000}))
+    position = Position(step, np.array([70, 90]), np.zeros(2, np.int64))
+    return Restored(position, log, "lineage-1", had_service)
+
+
+def steps(run: Run, number: int) -> list[list[Batch]]:
+    found: list[list[Batch]] = [[]]
+    while len(found) <= number:
+        batch, finished = run.take()
+        found[-1].append(batch)
+        if finished is not None:
+            found.append([])
+    return found[:-1]
+
+
+def activated(name: str, step: int, web: int = 500_000, ramp: int = 0) -> Activated:
+    return Activated(name, step, {"web": web, "code": PPM - web}, ramp, "lineage-1")
+
+
+def test_every_step_is_reported_as_it_was_delivered(data: Data) -> None:
+    plane = Recorder()
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    taken = steps(run, 12)
+    run.close(None)
+    assert [sample.step for sample in plane.samples] == list(range(12))
+    delivered = {"web": 0, "code": 0}
+    for sample, batches in zip(plane.samples, taken, strict=True):
+        drawn = [s for batch in batches for s in batch.source.tolist()]
+        assert len(sample.waits_s) == 2
+        assert all(wait >= 0 for wait in sample.waits_s)
+        assert sample.tokens == 8 * 16
+        assert sample.total_tokens == (sample.step + 1) * 8 * 16
+        assert sample.revision == "config:1"
+        assert sample.queue_depth == 0
+        assert sample.bytes_read > 0
+        for k, source in enumerate(sample.sources):
+            delivered[source.name] += drawn.count(k)
+            assert (source.sequences, source.tokens) == (drawn.count(k), 16 * drawn.count(k))
+            assert source.ordinal == delivered[source.name]
+            assert source.target_ppm == 500_000
+            total = int(data.orders()[k].total_tokens)
+            assert source.epoch == source.ordinal * 16 // total
+            assert source.file in ("00000.arrow", "00001.arrow", "00002.arrow")
+            assert source.row is not None
+            assert 0 <= source.row < 20
+    assert plane.ended == [None]
+
+
+def test_a_rank_that_does_not_count_reports_no_tokens(data: Data) -> None:
+    plane = Recorder()
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    run._counts = False
+    steps(run, 1)
+    run.close("KeyError: 'lost'")
+    assert plane.samples[0].tokens == sum(source.tokens for source in plane.samples[0].sources) == 0
+    assert plane.samples[0].total_tokens == 128
+    assert plane.ended == ["KeyError: 'lost'"]
+
+
+def test_a_first_start_opens_a_lineage_and_asks_for_no_record(data: Data) -> None:
+    plane = Recorder(record=[activated("service:9", 3)])
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    assert not plane.asked
+    assert str(uuid.UUID(run.start.nonce)) == run.start.nonce == run.start.lineage
+    assert plane.joined == {
+        "world": ALONE,
+        "counts_tokens": True,
+        "attempt": run.start.nonce,
+        "lineage": run.start.nonce,
+        "resumed_from_step": None,
+    }
+    assert plane.activations == [Activated("config:1", 0, dict(data.weights_ppm), 0, run.start.nonce)]
+    run.close(None)
+
+
+def test_a_proposal_is_agreed_reported_and_applied(data: Data) -> None:
+    plane = Recorder()
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    steps(run, 3)
+    plane.proposal = Proposal("service:2", {"web": 0, "code": PPM}, None, 0)
+    after = steps(run, 3)
+    assert {s for batches in after for batch in batches for s in batch.source.tolist()} == {1}
+    assert [(one.revision, one.step) for one in plane.activations] == [("config:1", 0), ("service:2", 3)]
+    assert [sample.revision for sample in plane.samples] == ["config:1"] * 3 + ["service:2"] * 3
+    assert [sample.sources[0].target_ppm for sample in plane.samples] == [500_000] * 3 + [0] * 3
+    run.close(None)
+
+
+def test_a_resume_replays_what_was_recorded_after_it(data: Data) -> None:
+    record = [
+        activated("service:4", 25, 900_000),
+        activated("service:3", 22, 100_000, 4),
+        activated("service:3", 22, 100_000, 4),
+    ]
+    plane = Recorder(record=record)
+    run = Run(data, ALONE, resumed(data), plane.connect)
+    assert plane.asked == [("lineage-1", 20, 10.0)]
+    assert plane.joined["resumed_from_step"] == 20
+    assert run.start.lineage == "lineage-1"
+    assert run.start.known_version == 4
+    plane.proposal = Proposal("service:4", {"web": 900_000, "code": 100_000}, None, 0)
+    steps(run, 8)
+    assert [(one.id, one.from_step) for one in run.stream.log[2:]] == [("service:3", 22), ("service:4", 25)]
+    assert weights_at(run.stream.log, 24, ("web", "code"))["web"] == 200_000
+    assert {one.lineage for one in plane.activations} == {"lineage-1"}
+    run.close(None)
+
+
+def test_a_version_newer_than_the_record_departs_from_it(data: Data) -> None:
+    plane = Recorder(record=[activated("service:3", 25)])
+    plane.proposal = Proposal("service:4", {"web": PPM, "code": 0}, None, 0)
+    run = Run(data, ALONE, resumed(data), plane.connect)
+    steps(run, 8)
+    assert [(one.id, one.from_step, one.lineage) for one in run.stream.log[2:]] == [("service:4", 20, run.start.nonce)]
+    assert plane.activations[-1].lineage == run.start.nonce
+    run.close(None)
+
+
+def test_without_the_record_the_stream_goes_on_with_its_own_log_and_says_so(
+    data: Data, caplog: pytest.LogCaptureFixture
+) -> None:
+    plane = Recorder(record=None)
+    with caplog.at_level(logging.WARNING, "headrace"):
+        run = Run(data, ALONE, resumed(data), plane.connect)
+    assert "the control plane did not answer within 10.0 s" in caplog.text
+    assert "in a new lineage" in caplog.text
+    assert run.start.lineage == run.start.nonce
+    assert run.start.replay == ()
+    run.close(None)
+
+
+def test_a_run_that_never_had_a_service_waits_for_none(data: Data) -> None:
+    plane = Recorder(record=None)
+    run = Run(data, ALONE, resumed(data, had_service=False), plane.connect)
+    assert not plane.asked
+    assert run.start.lineage == "lineage-1"
+    run.close(None)
+
+
+def test_without_telemetry_nothing_is_kept_for_reports(data: Data) -> None:
+    run = Run(data, ALONE, fresh(data), lambda **_: None)
+    batch, _ = run.take()
+    _, finished = run.take()
+    assert batch.step == 0
+    assert finished is not None
+    assert finished.cursors == {}
+    run.observe(0, {"web": (1.0, 1)})
+    run.close(None)
+
+
+def test_a_local_change_is_told_to_the_service(data: Data) -> None:
+    plane = Recorder()
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    assert isinstance(run.seals, LeaderSeals)
+    name = run.seals.propose({"web": 1, "code": PPM - 1}, 7)
+    steps(run, 1)
+    assert plane.activations[-1] == Activated(name, 0, {"web": 1, "code": PPM - 1}, 7, run.start.lineage)
+    run.close(None)
+
+
+@pytest.mark.parametrize("prefetch", [1, 3])
+def test_reports_follow_what_the_loop_took_not_what_was_prepared(tmp_path: Path, prefetch: int) -> None:
+    data = data_of(random_corpus(tmp_path, {"web": 60, "code": 30}), prefetch=prefetch)
+    plane = Recorder()
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    steps(run, 4)
+    assert len(plane.samples) == 4
+    assert all(sample.queue_depth <= prefetch * 2 for sample in plane.samples)
+    run.close(None)
+    assert not [thread for thread in threading.enumerate() if thread.name == "headrace-prefetch"]
+
+
+def names_and_steps(revisions: Sequence[Revision]) -> list[tuple[str, int]]:
+    return [(revision.id, revision.from_step) for revision in revisions]
+
+
+def test_a_record_becomes_revisions_once_each_in_the_order_of_their_steps() -> None:
+    record = [
+        activated("service:3", 9),
+        activated("local:0a:1", 5),
+        activated("service:3", 9),
+        activated("service:2", 5),
+    ]
+    found = recorded_revisions(record, (), ("web", "code"))
+    assert names_and_steps(found) == [("local:0a:1", 5), ("service:2", 5), ("service:3", 9)]
+
+
+def test_what_the_checkpoint_knows_is_not_replayed() -> None:
+    known = [Revision("config:1", 0, {"web": PPM, "code": 0})]
+    record = [activated("config:1", 0), activated("service:2", 0)]
+    assert names_and_steps(recorded_revisions(record, known, ("web", "code"))) == [("service:2", 0)]
+
+
+def test_a_recorded_change_of_other_sources_is_left_out_loudly(caplog: pytest.LogCaptureFixture) -> None:
+    record = [Activated("service:2", 5, {"web": 400_000, "poems": 600_000}, 0, "lineage-1"), activated("service:3", 6)]
+    with caplog.at_level(logging.WARNING, "headrace"):
+        assert names_and_steps(recorded_revisions(record, (), ("web", "code"))) == [("service:3", 6)]
+    assert "the recorded change service:2 at step 5 is not replayed" in caplog.text
+    assert "not of the sources web, code" in caplog.text
