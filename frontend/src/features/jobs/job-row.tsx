@@ -28,7 +28,7 @@ export function JobRow({ job }: { job: JobSummary }) {
         <StateBadge state={job.state} />
         <p className={classes.reason}>{job.state_reason}</p>
       </td>
-      <td role="cell" data-label="Step" className={classes.half}>
+      <td role="cell" data-label="Step" className={classes.step}>
         <StepProgress step={job.step} totalSteps={job.total_steps} />
       </td>
       <td role="cell" data-label="Speed" className={classes.number}>
