@@ -9,7 +9,7 @@ import pytest
 from headrace.cli import main as headrace
 from headrace.discovery import EXTENSIONS
 from headrace_server.cli import main as headrace_server
-from headrace_server.ingest.liveness import RankLiveness
+from headrace_server.ingest.liveness import LATE_INTERVALS, LIVE_INTERVALS, STALE_INTERVALS, RankLiveness
 from headrace_server.jobs import metrics
 from headrace_server.jobs.schemas import JobState
 from headrace_server.settings import Settings
@@ -77,6 +77,8 @@ def test_metrics_are_all_named() -> None:
 def test_states_are_all_explained() -> None:
     section = OPERATE.read_text().split("## What the states mean")[1].split("\n## ")[0]
     words = set(re.findall(r"\w+", " ".join(re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE))))
+    assert f"heard within {LIVE_INTERVALS:g} intervals" in section
+    assert f"silent for more than {LIVE_INTERVALS:g} · {LATE_INTERVALS:g} · {STALE_INTERVALS:g} |" in section
     assert words - {"rank", "job"} == set(get_args(RankLiveness)) | set(get_args(JobState))
 
 
