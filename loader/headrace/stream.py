@@ -147,11 +147,15 @@ class Stream:
 
 
 class Waits:
-    """Measures how long the training loop waits for each micro-batch of a step."""
+    """Measures how long the training loop waits for each micro-batch of a step.
+
+    The first of a start is left out: it opens shards and compiles kernels, and says nothing of how the run is fed.
+    """
 
     def __init__(self) -> None:
         self._waits: list[float] = []
         self._began = 0.0
+        self._is_first = True
 
     def begin(self) -> None:
         """The loop asks for a micro-batch."""
@@ -159,7 +163,9 @@ class Waits:
 
     def end(self) -> None:
         """It has it."""
-        self._waits.append(time.perf_counter() - self._began)
+        if not self._is_first:
+            self._waits.append(time.perf_counter() - self._began)
+        self._is_first = False
 
     def take(self) -> tuple[float, ...]:
         """Seconds waited for each micro-batch since the last call."""

@@ -122,9 +122,9 @@ def test_cursors_and_epochs_are_made_only_when_they_are_reported(data: Data) -> 
         assert finished.epochs == ([0, 0] if with_cursors else [])
 
 
-def test_waits_are_one_for_each_micro_batch_since_the_last_report() -> None:
+def test_waits_are_one_for_each_micro_batch_since_the_last_report_but_for_the_start() -> None:
     waits = Waits()
-    for pause in (0.0, 0.02):
+    for pause in (0.1, 0.0, 0.02):
         waits.begin()
         time.sleep(pause)
         waits.end()

@@ -39,7 +39,7 @@ class StepSample:
     time: float
     "Unix seconds when its last micro-batch was handed out"
     waits_s: tuple[float, ...]
-    "for each micro-batch, seconds that the training loop waited for it"
+    "for each micro-batch but the first of a start, seconds that the training loop waited for it"
     tokens: int
     "tokens delivered to this rank (sequences × seq_len); 0 on a rank that does not count"
     total_tokens: int
