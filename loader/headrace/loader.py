@@ -94,6 +94,7 @@ class Loader:
         self._delivered = self._restored.position
         self._ended = False
         self._run: Run | None = None
+        self._dropped: weakref.finalize[..., Loader] | None = None
         self._losses = Losses(config.names)
         self._closed = False
         self._at_exit = _close_at_exit(self)
@@ -275,11 +276,15 @@ class Loader:
             raise HeadraceError("this loader is closed; make a new one")
         if self._run is None:
             self._run = Run(self._data, self._find_world(), self._restored, self._reporting)
+            # A loader that is dropped takes its threads and open files along.
+            self._dropped = weakref.finalize(self, self._run.close, None)
+            self._dropped.atexit = False
         return self._run
 
     def _end_run(self, failed: str | None) -> None:
         run, self._run = self._run, None
-        if run is not None:
+        if run is not None and self._dropped is not None:
+            self._dropped.detach()
             run.close(failed)
             # What this start agreed stays part of the state.
             had_service = self._restored.had_service or self._reporting.has_job

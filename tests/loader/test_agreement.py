@@ -259,6 +259,40 @@ def test_a_follower_that_is_far_behind_reads_every_change() -> None:
     assert len(job.check(500)) == 500
 
 
+class Counting:
+    """A store that counts what is asked of it."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self._store = HashStore()
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any) -> Any:
+            self.calls.append(name)
+            return getattr(self._store, name)(*arguments)
+
+        return call
+
+
+@pytest.mark.parametrize("lease", [1, 8])
+def test_an_idle_step_costs_one_small_write_and_one_small_read(lease: int) -> None:
+    """M10: no collective, and with a lease only one in so many steps."""
+    store: Any = Counting()
+    job = Job(lease, num_followers=1, store=store)
+    for rank in (0, 1):
+        store.calls.clear()
+        for _ in range(80):
+            job.plan(rank)
+        if rank == 0:
+            assert store.calls == ["set"] * (80 // lease)
+    assert store.calls == ["check", "get"], "a follower that is behind reads the newest seal once"
+    for _ in range(80):
+        job.plan(0)
+        store.calls.clear()
+        job.plan(1)
+        assert store.calls in (["get"], [])
+
+
 @contextmanager
 def tcp_stores(number: int) -> Iterator[list[Store]]:
     """A real TCP store and that many more connections to it."""

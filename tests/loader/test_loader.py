@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -270,6 +271,18 @@ def test_what_was_agreed_is_still_in_the_state_after_close(corpus: Corpus) -> No
         state = loader.state_dict()
         assert len(revisions_of(state)) == 2
     assert loader.state_dict() == state
+
+
+def test_a_loader_that_is_dropped_takes_its_threads_along(corpus: Corpus) -> None:
+    """A loader made anew for each evaluation must not leave its thread and files behind."""
+    options: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 4, "seed": 1, "eos_id": 0}
+    for _ in range(3):
+        loader = Loader(corpus.sources(web=1, code=1, books=1), **options)
+        next(loader)
+        assert threads() == ["headrace-prefetch"]
+        del loader
+        gc.collect()
+        assert not threads()
 
 
 def test_close_before_the_first_batch_and_in_the_middle_of_a_step(corpus: Corpus) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -177,6 +178,22 @@ def test_another_global_batch_on_resume(corpus: Corpus) -> None:
                     assert sorted(sequences(take_step(loader))) == sorted(expected[at : at + size])
                     at += size
                 state = loader.state_dict()
+
+
+def test_a_mixture_resumes_after_a_source_has_passed_its_first_epoch(tmp_path: Path) -> None:
+    """R12: 0.9 to 0.1 of two sources of 50 sequences, 200 delivered: the first is at 30 of its fourth pass."""
+    corpus = write_corpus(tmp_path, {"a": [numbered([15] * 50)], "b": [numbered([15] * 50, 5001)]})
+
+    def make() -> AbstractContextManager[Loader]:
+        return open_loader(corpus.sources(a=0.9, b=0.1), global_batch_size=10, micro_batch_size=10)
+
+    with make() as loader:
+        for _ in range(20):
+            take(loader)
+        state = loader.state_dict()
+    assert json.loads(state["counts"]) == [180, 20]
+    assert divmod(180, 50) == (3, 30)
+    check_resume(make, take, 26, points=(20, 25))
 
 
 def test_packed_rows_are_not_counted_as_documents(tmp_path: Path) -> None:
