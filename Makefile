@@ -45,8 +45,8 @@ unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, da
 e2e: setup tests/e2e/node_modules/.installed ## Browser tests in real Chromium
 	$(BIN)/pytest tests/e2e $(ARGS)
 
-bench: $(VENV)/.installed ## The loader next to a plain read of the same bytes, on the demo's corpus
-	$(BIN)/python benchmarks/throughput.py $(ARGS)
+bench: $(VENV)/.installed ## The loader next to a plain read of the same bytes
+	$(BIN)/python -m benchmarks.throughput $(ARGS)
 
 format: $(VENV)/.installed frontend/node_modules/.installed ## Put every file into the project's format
 	$(BIN)/ruff check --fix .

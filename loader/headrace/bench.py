@@ -111,6 +111,8 @@ def measure(
     outputs: tuple[str, ...],
     seconds: float,
     rounds: int,
+    packing: str = "concat",
+    vocab_size: int | None = None,
 ) -> Figures:
     """Time the loader and the plain read in turn, `rounds` times `seconds` each.
 
@@ -129,6 +131,9 @@ def measure(
         seed=0,
         eos_id=eos_id,
         outputs=outputs,
+        packing=packing,
+        vocab_size=vocab_size,
+        job=None,
         rank=0,
         world_size=1,
     )
