@@ -9,6 +9,7 @@ import httpx
 
 _BATCH = 500
 _TIMEOUT_S = 60.0
+_START_S = 180.0
 SEQ_LEN = 64
 GLOBAL_BATCH = 8
 
@@ -80,6 +81,17 @@ class Api:
             batch = list(records[first : first + _BATCH])
             reply = self.post(f"/jobs/{job}/reports", {"attempt": attempt, "records": batch})
             assert reply["accepted"] == len(batch), reply
+
+    def wait_running(self, name: str, num_ranks: int) -> None:
+        """Return once the job runs with all its ranks reporting; fails the test when that takes too long."""
+        deadline = time.monotonic() + _START_S
+        jobs: list[dict[str, Any]] = []
+        while time.monotonic() < deadline:
+            jobs = self._http.get("/projects/default/jobs", params={"q": name}).json()["items"]
+            if any(job["state"] == "running" and job["ranks_live"] == num_ranks for job in jobs):
+                return
+            time.sleep(0.5)
+        raise AssertionError(f"job {name!r} did not run on {num_ranks} ranks within {_START_S:g} s: {jobs}")
 
     def fail_attempt(self, job: str, attempt: str, reason: str) -> None:
         """Say that the attempt has failed."""

@@ -21,6 +21,13 @@ JOB_NAME = "e2e-two-ranks"
 _LIMIT_S = 900
 
 
+def _wait_running(api: Api, log: Path) -> None:
+    try:
+        api.wait_running(JOB_NAME, NUM_RANKS)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n--- the job's log ---\n{log.read_text()[-4000:]}") from error
+
+
 @pytest.mark.timeout(_LIMIT_S + 120)
 def test_dashboard(tmp_path: Path) -> None:
     assert STATIC.is_file(), "the dashboard is not built; run `npm ci && npm run build` in frontend/"
@@ -31,6 +38,7 @@ def test_dashboard(tmp_path: Path) -> None:
         hostile, big = seed_hostile_job(api), seed_big_job(api)
         key = service.make_key("e2e job", "ingest,read")
         with training_job(tmp_path / "job", url=service.url, key=key, name=JOB_NAME) as log:
+            _wait_running(api, log)
             environment = os.environ | {
                 "CHROME": str(browser),
                 "E2E_URL": service.url,

@@ -14,9 +14,10 @@ export function SessionMenu() {
   const leave = async () => {
     // The page forgets everything even when the server can't be told.
     await logOut().catch(() => undefined);
-    client.clear();
     client.setQueryData(sessionQuery().queryKey, null);
+    // Only once no page is shown any more that would ask for what was cleared.
     await navigate({ to: "/login" });
+    client.clear();
   };
   return (
     <>
