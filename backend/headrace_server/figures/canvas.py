@@ -66,10 +66,25 @@ def rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], **more: Any) -> go.Scatter:
+@dataclass(frozen=True)
+class Trace:
+    """How a trace looks, which plotly checks, and its long arrays, which it would check number by number."""
+
+    look: go.Scatter
+    arrays: dict[str, list[Any]]
+
+
+def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], **more: Any) -> Trace:
     """A line; a null is a gap."""
     more.setdefault("mode", "lines")
-    return go.Scatter(x=[style.x(x) for x in xs], y=[None if y is None else rounded(y) for y in ys], **more)
+    arrays: dict[str, list[Any]] = {
+        "x": [style.x(x) for x in xs],
+        "y": [None if y is None else rounded(y) for y in ys],
+    }
+    for name in ("customdata", "text"):
+        if isinstance(more.get(name), Sequence) and not isinstance(more[name], str):
+            arrays[name] = list(more.pop(name))
+    return Trace(go.Scatter(**more), arrays)
 
 
 def y_axis(style: Style, title: str, **more: Any) -> dict[str, Any]:
@@ -140,14 +155,16 @@ def finish(
     name: FigureName,
     title: str,
     description: str,
-    traces: Sequence[go.Scatter],
+    traces: Sequence[Trace],
     axes: dict[str, Any],
     columns: Sequence[TableColumn],
     rows: Sequence[Sequence[Cell]],
 ) -> Figure:
-    """Put a figure together and let plotly check every property of it."""
+    """Put a figure together and let plotly check every property of it but the arrays."""
     layout = go.Layout(**_layout(style, axes), template=None)
-    figure = go.Figure(data=list(traces), layout=layout, skip_invalid=False).to_plotly_json()
+    figure = go.Figure(data=[trace.look for trace in traces], layout=layout, skip_invalid=False).to_plotly_json()
+    for drawn, trace in zip(figure["data"], traces, strict=True):
+        drawn.update(trace.arrays)
     figure["layout"].pop("template", None)
     x_column = TableColumn(key="x", label=style.axis, unit="UTC" if style.axis == "time" else "")
     return Figure(
