@@ -91,6 +91,7 @@ class Loader:
         first = Revision("config:1", 0, self._data.weights_ppm)
         self._restored = Restored(Position.start(len(config.names)), (first,), None, False)
         self._beginning = self._restored
+        self._loaded = self._restored.position
         self._delivered = self._restored.position
         self._ended = False
         self._run: Run | None = None
@@ -198,6 +199,7 @@ class Loader:
         self._warn_of_other_weights(restored)
         self._end_run(failed=None)
         self._restored = restored
+        self._loaded = restored.position
         self._delivered = restored.position
         self._ended = False
 
@@ -225,12 +227,19 @@ class Loader:
         yet agreed is named as it will be if the mix stays as it is.
 
         Raises:
-            StateError: a step before 0, or before what the checkpoint's log reaches back to.
+            StateError: a step before 0, before what the checkpoint's log reaches back to, or of another batch size.
         """
         known = self._restored.log if self._run is None else self._run.stream.log
-        near = self._delivered if step >= self.step else Position.start(len(self.source_names))
+        loaded, start = self._loaded, Position.start(len(self.source_names))
+        near = max((p for p in (start, loaded, self._delivered) if p.step <= step), key=lambda p: p.step, default=start)
         if step < 0 or known[0].from_step > near.step:
             raise StateError(f"step is {step}; this loader's log of the mix begins at step {known[0].from_step}")
+        size = self._config.global_batch_size
+        if near.step < loaded.step and loaded.counts.sum() != loaded.step * size:
+            raise StateError(
+                f"step is {step}; the {loaded.step} steps before the checkpoint held {loaded.counts.sum()} sequences, "
+                f"which is not {size} each: trace it with the global_batch_size that it had, or a later step"
+            )
         return trace_step(self._data, near, known, step)
 
     def observe(self, batch: Batch, losses: torch.Tensor) -> None:
