@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from .db import Database, build_engine, make_store
 from .errors import StartRefusedError
@@ -71,14 +72,25 @@ def _upgrade(connection: sa.Connection) -> None:
     command.upgrade(alembic_config(connection), "head")
 
 
+async def _reach(engine: AsyncEngine) -> None:
+    """Raise StartRefusedError when the database refuses a connection, whatever the driver calls that."""
+    try:
+        async with engine.connect():
+            return
+    except Exception as error:
+        raise StartRefusedError(f"can't reach the database: {type(error).__name__}: {error}") from error
+
+
 async def migrate(settings: Settings) -> tuple[str | None, str]:
     """Bring the database to the newest revision, in one transaction; returns the revisions before and after.
 
-    Safe to run twice, and by two at once. Raises StartRefusedError when the database is newer than this server.
+    Safe to run twice, and by two at once. Raises StartRefusedError when the database can't be reached, or is newer
+    than this server.
     """
     make_store(settings)
     engine = build_engine(settings)
     try:
+        await _reach(engine)
         async with engine.connect() as connection:
             await connection.execution_options(headrace_write=True)
             async with connection.begin():
@@ -100,9 +112,8 @@ async def prepare(settings: Settings) -> None:
         return
     database = Database(settings)
     try:
+        await _reach(database.engine)
         revision = await revision_of(database)
-    except (OSError, sa.exc.SQLAlchemyError) as error:
-        raise StartRefusedError(f"can't reach the database: {type(error).__name__}: {error}") from error
     finally:
         await database.close()
     _refuse_newer(revision)
