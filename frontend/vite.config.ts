@@ -30,7 +30,7 @@ export default defineConfig({
     css: false,
     restoreMocks: true,
     // Typing into forms is slow on a busy machine of two cores.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     environmentOptions: { jsdom: { url: "http://headrace.test/" } },
   },
 });

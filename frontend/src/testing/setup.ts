@@ -1,4 +1,4 @@
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterAll, afterEach, beforeAll } from "vitest";
 
 import { server } from "./server";
@@ -17,6 +17,9 @@ window.ResizeObserver = class {
   unobserve() {}
   disconnect() {}
 };
+
+// A busy machine of two cores is slow, and a test that waits longer for what comes is no weaker.
+configure({ asyncUtilTimeout: 10_000 });
 
 // A request that a test did not foresee is a failure, not a silent network error.
 beforeAll(() => server.listen({ onUnhandledRequest: "error" }));

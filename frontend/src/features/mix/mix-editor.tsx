@@ -1,6 +1,6 @@
 import { Button, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState, type SyntheticEvent } from "react";
+import { useRef, useState, type SyntheticEvent } from "react";
 
 import { hasStatus } from "@/api/problem";
 import { previewQuery } from "@/api/queries/mix";
@@ -18,6 +18,7 @@ import { WeightTable } from "./weight-table";
 
 const MAX_REASON = 500;
 const SETTLE_MS = 150;
+const INVALID = "[aria-invalid=true]";
 
 interface Props {
   job: Job;
@@ -31,6 +32,7 @@ export function MixEditor({ job, newest, onSent }: Props) {
   const order = job.mix.map(({ source }) => source);
   const edit = useMixEdit(job.id, newest, order);
   const [tried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const asked = useDebounced(JSON.stringify(draftWeights(edit.draft)), SETTLE_MS);
   const weights = JSON.parse(asked) as Record<string, number>;
   const preview = useQuery(previewQuery(job.id, edit.draft.basis, weights, edit.parsed.rampSteps));
@@ -47,8 +49,10 @@ export function MixEditor({ job, newest, onSent }: Props) {
 
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
+    if (edit.send.isPending) return;
     setTried(!ready);
     if (ready) edit.send.mutate(undefined, { onSuccess: onSent });
+    else requestAnimationFrame(() => form.current?.querySelector<HTMLElement>(INVALID)?.focus());
   };
   return (
     <>
@@ -60,7 +64,13 @@ export function MixEditor({ job, newest, onSent }: Props) {
           onTakeTheirs={edit.takeTheirs}
         />
       )}
-      <form className={classes.form} onSubmit={submit} aria-label="Change the mix" noValidate>
+      <form
+        ref={form}
+        className={classes.form}
+        onSubmit={submit}
+        aria-label="Change the mix"
+        noValidate
+      >
         <WeightTable draft={edit.draft} preview={preview.data} onDraft={edit.setDraft} />
         <PreviewNotes
           preview={preview.data}

@@ -94,6 +94,15 @@ it("sends what was typed on top of the version that was edited", async () => {
   expect((await field("Reason")).value).toBe("");
 });
 
+it("sends once, however often it is told to", async () => {
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "code helps");
+  await user.keyboard("{Control>}{Enter}{Enter}{/Control}");
+  expect(await screen.findByText("Weights, compared with v4")).toBeDefined();
+  expect(puts).toHaveLength(1);
+});
+
 it("shows what the server foresees before anything is sent", async () => {
   renderPage(<MixPage jobId={JOB_ID} />);
   await type("Weight of code, percent", "70");
@@ -109,6 +118,7 @@ it("asks for a reason and for a whole before it sends", async () => {
   await type("Weight of code, percent", "70");
   await send();
   expect(await screen.findByText(/Say why/)).toBeDefined();
+  await waitFor(async () => expect(document.activeElement).toBe(await field("Reason")));
   expect(screen.getByText(/sum to 120 %/)).toBeDefined();
   expect(puts).toEqual([]);
 });
