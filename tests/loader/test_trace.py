@@ -22,11 +22,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def rows_of(corpus: Corpus, traced: list[Traced], number: int) -> list[tuple[int, ...]]:
     """The sequences that a trace names, read from the documents themselves, separators put back."""
-    shards = {
-        (name, n): documents[: (len(documents) + 2 - n) // 3]
-        for name, documents in corpus.documents.items()
-        for n in range(3)
-    }
+    shards: dict[tuple[str, int], list[list[int]]] = {}
     for name, documents in corpus.documents.items():
         at = 0
         for n in range(3):

@@ -1,17 +1,25 @@
 """Two ranks that are given different things, one after the other. Argument: a file of {folder, corpus, state}.
 
-Rank 1 writes the message of each refusal to `<folder>/rank-1.jsonl`; rank 0 trains on.
+Each rank writes the message of each refusal to `<folder>/rank-<rank>.jsonl`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
-from headrace import AgreementError, Loader, Source
+from headrace import AgreementError, ConfigError, Loader, Source
+
+OPTIONS: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 2, "seed": 1, "eos_id": 0}
+
+
+def write_down(folder: Path, case: str, message: str) -> None:
+    with (folder / f"rank-{dist.get_rank()}.jsonl").open("a") as file:
+        file.write(json.dumps({"case": case, "message": message}) + "\n")
 
 
 def main() -> None:
@@ -19,8 +27,13 @@ def main() -> None:
     corpus, state = Path(orders["corpus"]), json.loads(Path(orders["state"]).read_text())
     dist.init_process_group("gloo")
     second = dist.get_rank() == 1
+    note = partial(write_down, Path(orders["folder"]))
+    try:
+        Loader([Source("web", str(corpus / "web"))], **OPTIONS | {"global_batch_size": 6})
+    except ConfigError as error:
+        note("world size", str(error))
     for case in ("seed", "weights", "data", "mix_lease_steps", "batch", "epochs", "checkpoint", "nothing"):
-        options: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 2, "seed": 1, "eos_id": 0}
+        options = dict(OPTIONS)
         weight, folder = 0.5, "web"
         if second:
             options |= {"seed": {"seed": 2}, "mix_lease_steps": {"mix_lease_steps": 4}}.get(case, {})
@@ -37,9 +50,7 @@ def main() -> None:
                 message = ""
             except AgreementError as error:
                 message = str(error)
-        if second:
-            with (Path(orders["folder"]) / "rank-1.jsonl").open("a") as file:
-                file.write(json.dumps({"case": case, "message": message}) + "\n")
+        note(case, message)
         dist.barrier()
     dist.destroy_process_group()
 
