@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -21,6 +21,13 @@ class Api:
         self._http = httpx.Client(
             base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=_TIMEOUT_S
         )
+
+    def __enter__(self) -> Self:
+        """The API itself; its connections are closed on the way out."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The reply's JSON; fails the test on a refusal, with the server's words."""

@@ -13,7 +13,7 @@ from .browser import find_browser
 from .job import NUM_RANKS, training_job
 from .rest import Api
 from .seeded import BIG_WORLD, seed_big_job, seed_hostile_job
-from .service import running_service
+from .service import Service, running_service
 
 HERE = Path(__file__).parent
 STATIC = Path(__file__).parents[2] / "backend" / "headrace_server" / "static" / "index.html"
@@ -25,41 +25,53 @@ def _wait_running(api: Api, log: Path) -> None:
     try:
         api.wait_running(JOB_NAME, NUM_RANKS)
     except AssertionError as error:
-        raise AssertionError(f"{error}\n--- the job's log ---\n{log.read_text()[-4000:]}") from error
+        raise AssertionError(f"{error}\n--- the job's log ---\n{_tail(log)}") from error
 
 
-@pytest.mark.timeout(_LIMIT_S + 120)
+def _tail(log: Path) -> str:
+    return log.read_text()[-4000:]
+
+
+def _run_playwright(browser: Path, service: Service, results: Path, jobs: dict[str, str]) -> tuple[int, str]:
+    """Run every spec; the exit code and all that was said."""
+    environment = os.environ | {
+        "CHROME": str(browser),
+        "E2E_URL": service.url,
+        "E2E_USERNAME": service.username,
+        "E2E_PASSWORD": service.password,
+        "E2E_RANKS": str(NUM_RANKS),
+        "E2E_BIG_RANKS": str(BIG_WORLD),
+        "E2E_RESULTS": str(results),
+        **jobs,
+    }
+    output = results.with_suffix(".log")
+    with output.open("w") as said:
+        process = subprocess.Popen(
+            ["npx", "playwright", "test"], cwd=HERE, env=environment, stdout=said, stderr=subprocess.STDOUT
+        )
+        try:
+            code = process.wait(_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait()
+            code = -1
+    return code, output.read_text()
+
+
+@pytest.mark.timeout(_LIMIT_S + 300)
 def test_dashboard(tmp_path: Path) -> None:
     assert STATIC.is_file(), "the dashboard is not built; run `npm ci && npm run build` in frontend/"
     assert (HERE / "node_modules" / "@playwright").is_dir(), "run `npm ci` in tests/e2e"
     browser = find_browser(HERE)
-    with running_service(tmp_path) as service:
-        api = Api(service.url, service.make_key("e2e seeds", "ingest,read"))
-        hostile, big = seed_hostile_job(api), seed_big_job(api)
+    with running_service(tmp_path) as service, Api(service.url, service.make_key("e2e", "ingest,read")) as api:
+        jobs = {
+            "E2E_JOB": JOB_NAME,
+            "E2E_HOSTILE_JOB": seed_hostile_job(api),
+            "E2E_BIG_JOB": seed_big_job(api),
+        }
         key = service.make_key("e2e job", "ingest,read")
         with training_job(tmp_path / "job", url=service.url, key=key, name=JOB_NAME) as log:
             _wait_running(api, log)
-            environment = os.environ | {
-                "CHROME": str(browser),
-                "E2E_URL": service.url,
-                "E2E_USERNAME": service.username,
-                "E2E_PASSWORD": service.password,
-                "E2E_JOB": JOB_NAME,
-                "E2E_RANKS": str(NUM_RANKS),
-                "E2E_HOSTILE_JOB": hostile,
-                "E2E_BIG_JOB": big,
-                "E2E_BIG_RANKS": str(BIG_WORLD),
-                "E2E_RESULTS": str(tmp_path / "playwright"),
-            }
-            done = subprocess.run(
-                ["npx", "playwright", "test"],
-                cwd=HERE,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=_LIMIT_S,
-                check=False,
-            )
-            told = f"{done.stdout}\n{done.stderr}"
-            assert done.returncode == 0, f"{told}\n--- the job's log ---\n{log.read_text()[-4000:]}"
-            print(told)
+            code, said = _run_playwright(browser, service, tmp_path / "playwright", jobs)
+            assert code == 0, f"{said}\n--- the job's log ---\n{_tail(log)}"
+            print(said)
