@@ -20,6 +20,9 @@ from headrace.order import SourceOrder
 from headrace.pieces import BestFitPieces, ConcatPieces, Pieces
 from headrace.reader import BlockCache, SourceReader
 
+TABLE_BYTES = 48
+"what an opened document takes in its block's tables, whatever its length"
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
@@ -63,6 +66,21 @@ class Data:
         if min(caps) == NO_CAP:
             return None
         return Ending(np.array(caps, np.int64), config.on_exhausted == "stop", config.remainder == "drop")
+
+    def working_set_bytes(self, orders: list[SourceOrder], dp_size: int) -> int:
+        """About how much one rank must keep open: the blocks that its lanes' windows span.
+
+        A document costs its place in the block's tables; a token of Parquet its decoded bytes, one of a mapped Arrow
+        file nothing.
+        """
+        total = 0.0
+        for manifest, order in zip(self.manifests, orders, strict=True):
+            decoded = manifest.shards[0].path.endswith(".parquet")
+            a_token = TABLE_BYTES * manifest.num_documents / manifest.num_tokens
+            a_token += manifest.token_dtype.itemsize if decoded else 0
+            tokens = order.span_tokens * max(1, order.num_lanes / dp_size)
+            total += min(tokens, manifest.num_tokens) * a_token
+        return int(total)
 
     def pieces(self, orders: list[SourceOrder], blocks: BlockCache) -> Pieces:
         """How sequences are put together from blocks."""

@@ -240,6 +240,11 @@ class SourceOrder:
         self._tables = np.empty((tabled, self.window if tabled else 0), np.uint16)
         self._held_window = np.full(self.num_lanes, -1, np.int64)
 
+    @property
+    def span_tokens(self) -> int:
+        """Tokens that the window of one lane spans: of the whole source where it is one permutation."""
+        return self.total_tokens if self.is_small else self.window * self.seq_len
+
     def epochs_of(self, ordinals: Ints) -> Ints:
         """The epoch that each ordinal's sequence starts in: int64 (n,)."""
         epochs: Ints = ordinals * self.seq_len // self.total_tokens

@@ -86,6 +86,7 @@ class Run:
         store, self._counts, self._telemetry = self._joined
         self.seals = self._make_seals(store)
         orders = data.orders()
+        self._tell_working_set(data.working_set_bytes(orders, world.dp_size))
         blocks = data.blocks()
         self._pieces = data.pieces(orders, blocks)
         assembler = Assembler(data.config, data.manifests, self._pieces, blocks)
@@ -107,6 +108,20 @@ class Run:
         micro_batches = data.config.global_batch_size // (data.config.micro_batch_size * world.dp_size)
         self._prefetcher: Prefetcher[Item] = Prefetcher(
             self.stream.items(), data.config.prefetch * micro_batches, self._stop
+        )
+
+    def _tell_working_set(self, needed: int) -> None:
+        """Say what this rank keeps open, and warn where `cache_bytes` can't hold it."""
+        limit = self._data.config.cache_bytes
+        shown = f"working set: about {needed / 2**20:,.0f} MiB of open blocks on this rank"
+        if needed <= limit:
+            log.info("%s; cache_bytes is %s MiB", shown, f"{limit / 2**20:,.0f}")
+            return
+        log.warning(
+            "%s, but cache_bytes is %s MiB: blocks will be opened again and again; raise cache_bytes, lower lanes, or "
+            "write shards with smaller row groups",
+            shown,
+            f"{limit / 2**20:,.0f}",
         )
 
     def take(self) -> tuple[Batch, Finished | None]:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from headrace.agreement import LeaderSeals, World
 from headrace.batch import Batch
-from headrace.config import parse_config
+from headrace.config import Source, parse_config
 from headrace.data import Data, open_data
 from headrace.mix import PPM, Revision, weights_at
 from headrace.plan import Position
@@ -280,3 +282,28 @@ def test_a_recorded_change_of_other_sources_is_left_out_loudly(caplog: pytest.Lo
         assert names_and_steps(recorded_revisions(record, (), ("web", "code"))) == [("service:3", 6)]
     assert "the recorded change service:2 at step 5 is not replayed" in caplog.text
     assert "not of the sources web, code" in caplog.text
+
+
+def test_the_working_set_is_told_and_warned_about_when_it_can_not_be_held(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Mapped Arrow costs the documents' places; decoded Parquet its tokens too, which may be more than the cache."""
+    tokens = np.arange(1, 600_001, dtype=np.int64) % 1000
+    table = pa.table({"tokens": pa.array([tokens], pa.list_(pa.int64()))})
+    (tmp_path / "decoded").mkdir()
+    pq.write_table(table, tmp_path / "decoded" / "a.parquet")
+    (tmp_path / "mapped").mkdir()
+    with pa.OSFile(str(tmp_path / "mapped" / "a.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    said = {}
+    for name in ("decoded", "mapped"):
+        options = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 4, "seed": 5, "eos_id": 0}
+        sources = [Source(name, str(tmp_path / name), 1)]
+        data = open_data(parse_config({"sources": sources, **options, "cache_bytes": 1 << 20}))
+        with caplog.at_level("INFO", "headrace"):
+            Run(data, ALONE, fresh(data), Recorder().connect).close(None)
+        said[name] = [(r.levelname, r.getMessage()) for r in caplog.records if "working set" in r.getMessage()]
+        caplog.clear()
+    assert [level for level, _ in said["decoded"]] == ["WARNING"]
+    assert "about 5 MiB of open blocks on this rank, but cache_bytes is 1 MiB" in said["decoded"][0][1]
+    assert [level for level, _ in said["mapped"]] == ["INFO"]
