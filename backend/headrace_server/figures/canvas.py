@@ -1,5 +1,6 @@
 """What every figure shares: axes, marks, hover, configuration, and turning traces into a figure."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from .schemas import Cell, Figure, FigureName, FigureTable, PlotlyFigure, TableC
 # Zoom, pan and hidden traces survive new data as long as this stays the same.
 UI_REVISION = "headrace"
 MAX_MARKS = 40
+LABEL_ROOM = 0.04
+"""Share of the x range that a mark's label needs."""
 # No logo, and no button that sends a run's data to somebody's cloud (on by default in plotly.js 4).
 CONFIG: dict[str, Any] = {
     "displaylogo": False,
@@ -23,7 +26,7 @@ CONFIG: dict[str, Any] = {
     "responsive": True,
     "modeBarButtonsToRemove": ["select2d", "lasso2d"],
 }
-_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+_FONT = "-apple-system, BlinkMacSystemFont, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Trace:
 
     look: go.Scatter
     arrays: dict[str, list[Any]]
+    xs: Sequence[float]
 
 
 def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], **more: Any) -> Trace:
@@ -84,7 +88,7 @@ def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], **more: 
     for name in ("customdata", "text"):
         if isinstance(more.get(name), Sequence) and not isinstance(more[name], str):
             arrays[name] = list(more.pop(name))
-    return Trace(go.Scatter(**more), arrays)
+    return Trace(go.Scatter(**more), arrays, xs)
 
 
 def y_axis(style: Style, title: str, **more: Any) -> dict[str, Any]:
@@ -98,9 +102,17 @@ def y_axis(style: Style, title: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def _mark_layout(style: Style) -> dict[str, Any]:
+def _range(traces: Sequence[Trace]) -> float:
+    """How far the x values of all traces reach."""
+    ends = [x for trace in traces if len(trace.xs) for x in (trace.xs[0], trace.xs[-1])]
+    return max(ends) - min(ends) if ends else 0.0
+
+
+def _mark_layout(style: Style, x_range: float) -> dict[str, Any]:
+    """A line for every mark, and a label where there is room beside the one before; hovering shows each."""
     marks = sorted(style.marks, key=lambda mark: mark.x)[-MAX_MARKS:]
     shapes, annotations = [], []
+    labelled = -math.inf
     for mark in marks:
         dash = "solid" if mark.kind == "attempt" else "dot"
         stroke = {"color": style.colors.dim, "width": 1, "dash": dash}
@@ -108,15 +120,17 @@ def _mark_layout(style: Style) -> dict[str, Any]:
             {"type": "line", "xref": "x", "yref": "paper", "x0": style.x(mark.x), "x1": style.x(mark.x)}
             | {"y0": 0, "y1": 1, "line": stroke}
         )
+        has_room = mark.x - labelled >= LABEL_ROOM * x_range
+        labelled = mark.x if has_room else labelled
         annotations.append(
-            {"xref": "x", "yref": "paper", "x": style.x(mark.x), "y": 1, "text": text(mark.label)}
+            {"xref": "x", "yref": "paper", "x": style.x(mark.x), "y": 1, "text": text(mark.label) if has_room else "·"}
             | {"hovertext": text(mark.about), "showarrow": False, "xanchor": "left", "yanchor": "bottom"}
             | {"font": {"size": 11, "color": style.colors.dim}}
         )
     return {"shapes": shapes, "annotations": annotations}
 
 
-def _layout(style: Style, axes: dict[str, Any]) -> dict[str, Any]:
+def _layout(style: Style, axes: dict[str, Any], x_range: float) -> dict[str, Any]:
     colors = style.colors
     x_axis = {
         "title": {"text": "step" if style.axis == "step" else "time (UTC)", "standoff": 6},
@@ -145,7 +159,7 @@ def _layout(style: Style, axes: dict[str, Any]) -> dict[str, Any]:
         "uirevision": UI_REVISION,
         **axes,
         "xaxis": x_axis | axes.get("xaxis", {}),
-        **_mark_layout(style),
+        **_mark_layout(style, x_range),
     }
     return layout
 
@@ -161,7 +175,7 @@ def finish(
     rows: Sequence[Sequence[Cell]],
 ) -> Figure:
     """Put a figure together and let plotly check every property of it but the arrays."""
-    layout = go.Layout(**_layout(style, axes), template=None)
+    layout = go.Layout(**_layout(style, axes, _range(traces)), template=None)
     figure = go.Figure(data=[trace.look for trace in traces], layout=layout, skip_invalid=False).to_plotly_json()
     for drawn, trace in zip(figure["data"], traces, strict=True):
         drawn.update(trace.arrays)

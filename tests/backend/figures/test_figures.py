@@ -169,3 +169,12 @@ def test_a_large_figure_is_built_quickly() -> None:
 
 def test_the_plotlyjs_version_is_a_version() -> None:
     assert plotlyjs_version().split(".")[0] == "4"
+
+
+def test_labels_of_close_marks_do_not_print_over_each_other() -> None:
+    """The line and what hovering says stay; a label comes back as soon as there is room."""
+    marks = [Mark(x, f"v{x}", f"edit at {x}", "mix") for x in (100, 110, 139, 140, 200)]
+    layout = throughput.build([point(x, 1) for x in range(0, 1001, 10)], Style(marks=marks)).figure.layout
+    assert [note["text"] for note in layout["annotations"]] == ["v100", "·", "·", "v140", "v200"]
+    assert [note["hovertext"] for note in layout["annotations"]] == [f"edit at {mark.x}" for mark in marks]
+    assert len(layout["shapes"]) == 5
