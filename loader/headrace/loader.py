@@ -216,9 +216,10 @@ class Loader:
         ppm = weights_to_ppm(weights, self.source_names)
         if isinstance(ramp_steps, bool) or not isinstance(ramp_steps, int) or not 0 <= ramp_steps < 1 << 40:
             raise ConfigError(f"ramp_steps is {ramp_steps!r}; it must be a whole number of steps, at least 0")
-        seals = self._running().seals
-        if isinstance(seals, LeaderSeals):
-            seals.propose(ppm, ramp_steps)
+        if self._run is None:
+            self._running(change=(ppm, ramp_steps))
+        elif isinstance(self._run.seals, LeaderSeals):
+            self._run.seals.propose(ppm, ramp_steps)
 
     def trace(self, step: int) -> list[Traced]:
         """The documents of a global batch, past or to come: (slot, source, path, row, start, end) of each stretch.
@@ -280,11 +281,11 @@ class Loader:
         check_batch(self._config.global_batch_size, self._config.micro_batch_size, world.dp_size)
         return world
 
-    def _running(self) -> Run:
+    def _running(self, change: tuple[Mapping[str, int], int] | None = None) -> Run:
         if self._closed:
             raise HeadraceError("this loader is closed; make a new one")
         if self._run is None:
-            self._run = Run(self._data, self._find_world(), self._restored, self._reporting)
+            self._run = Run(self._data, self._find_world(), self._restored, self._reporting, change)
             # A loader that is dropped takes its threads and open files along.
             self._dropped = weakref.finalize(self, self._run.close, None)
             self._dropped.atexit = False

@@ -67,8 +67,17 @@ _Joined = tuple[Store | None, bool, Telemetry | None]
 class Run:
     """Everything that lives from one start of the loader to its end."""
 
-    def __init__(self, data: Data, world: World, restored: Restored, connect: Connect) -> None:
+    def __init__(
+        self,
+        data: Data,
+        world: World,
+        restored: Restored,
+        connect: Connect,
+        change: tuple[Mapping[str, int], int] | None = None,
+    ) -> None:
         """Collective: every rank makes its `Run` at the same time.
+
+        `change` is (weights in parts per million, ramp steps) to agree on before the first step is planned.
 
         Raises:
             AgreementError: ranks that differ, or no store to agree in.
@@ -85,6 +94,8 @@ class Run:
             self._joined = self._join(self.start.nonce, self.start.lineage)
         store, self._counts, self._telemetry = self._joined
         self.seals = self._make_seals(store)
+        if change is not None and isinstance(self.seals, LeaderSeals):
+            self.seals.propose(*change)
         orders = data.orders()
         self._tell_working_set(data.working_set_bytes(orders, world.dp_size))
         blocks = data.blocks()

@@ -106,3 +106,13 @@ def test_the_checkpoint_beats_the_script_with_a_warning(corpus: Corpus) -> None:
     for weights in ({"web": 1, "code": 1, "books": 1}, {"web": 2, "code": 1, "books": 1}):
         with open_loader(corpus.sources(**weights)) as loader:
             loader.load_state_dict(state)
+
+
+@pytest.mark.parametrize("prefetch", [0, 3])
+def test_new_weights_before_the_first_batch_hold_from_the_first_step(corpus: Corpus, prefetch: int) -> None:
+    """However far the loader prepares ahead: nothing is planned before they are agreed."""
+    with open_loader(corpus.sources(web=1, code=1, books=0), prefetch=prefetch) as loader:
+        loader.set_weights({"web": 0, "code": 1, "books": 0})
+        drawn = {s for _ in range(4) for batch in take_step(loader) for s in batch.source.tolist()}
+        (_, change) = revisions_of(loader.state_dict())
+    assert (drawn, change.from_step) == ({1}, 0)
