@@ -33,11 +33,12 @@ types: $(VENV)/.installed
 imports: $(VENV)/.installed
 	$(BIN)/lint-imports
 
-ui-check: $(VENV)/.installed frontend/node_modules/.installed
+ui-check: $(VENV)/.installed frontend/node_modules/.installed tests/e2e/node_modules/.installed
 	$(BIN)/headrace-server openapi | cmp - frontend/src/api/openapi.json \
 	  || { echo "frontend/src/api/openapi.json is stale: run make openapi"; exit 1; }
 	cd frontend && npm run --silent lint && npm run --silent format:check && npm run --silent typecheck \
-	  && npm run --silent api:check && PYTHON=../$(BIN)/python npm run --silent plotly:check && npm run --silent test
+	  && npx --no-install prettier --check ../tests/e2e && npm run --silent api:check && PYTHON=../$(BIN)/python npm run --silent plotly:check && npm run --silent test
+	cd tests/e2e && npm run --silent typecheck
 
 unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, database
 	$(BIN)/pytest tests --ignore=tests/e2e $(ARGS)
