@@ -23,9 +23,13 @@ async def test_every_figure_of_a_running_job(world: World) -> None:
             figure = await world.get(f"{job}/figures/{name}", x=axis, theme="dark", max_points=50)
             assert figure["name"] == name
             assert figure["figure"]["data"], name
-            labels = [note["text"] for note in figure["figure"]["layout"]["annotations"]]
-            assert sorted(set(labels)) == ["start 2", "v2"]
-            assert len(labels) == (2 if axis == "step" else 3), "one mark a step, one a moment"
+            notes = figure["figure"]["layout"]["annotations"]
+            # A label is left out where the one before needs the room: on a long axis, or moments apart.
+            labels = {note["text"] for note in notes}
+            assert labels <= {"start 2", "v2", "·"}
+            assert name != "mix" or axis != "step" or labels == {"start 2", "v2"}
+            assert all(note["hovertext"] for note in notes)
+            assert len(notes) == (2 if axis == "step" else 3), "one mark a step, one a moment"
     figure = await world.get(f"{job}/figures/mix")
     assert [row[0] for row in figure["table"]["rows"]] == [0, 10]
 
