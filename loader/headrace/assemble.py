@@ -106,7 +106,6 @@ class Assembler:
             -1 if config.bos_id is None else config.bos_id,
             -1 if config.eos_id is None else config.eos_id,
         )
-        self._token_dtype = torch.empty(0, dtype=config.token_dtype).numpy().dtype
         self.bytes_read = 0
 
     def batches(self, plan: StepPlan, slots: slice) -> Iterator[Batch]:

@@ -93,18 +93,6 @@ class Data:
         readers = [SourceReader(manifest) for manifest in self.manifests]
         return BlockCache(readers, self.config.num_separators, self.config.cache_bytes)
 
-    @property
-    def padding(self) -> float:
-        """The share of positions that padding takes, from 0 to 1: of one epoch of each source, by its weight."""
-        if self.config.packing == "concat":
-            return 0.0
-        filled = [
-            tokens.sum() / (windows.num_sequences.sum() * self.config.seq_len)
-            for tokens, windows in zip(self._tokens(), self.windows, strict=True)
-        ]
-        shares = [self.weights_ppm[name] / PPM for name in self.config.names]
-        return 1 - float(np.dot(shares, filled))
-
     def _epochs(self) -> list[float | None]:
         """For each source, the passes after which it is used up."""
         return [self.config.epochs or source.max_epochs for source in self.config.sources]
@@ -117,8 +105,7 @@ class Data:
 
     def _tokens(self) -> list[npt.NDArray[np.int64]]:
         """For each source, tokens of each block, separators included."""
-        extra = self.config.num_separators
-        return [manifest.block_tokens + manifest.block_documents * extra for manifest in self.manifests]
+        return [_with_separators(self.config, manifest) for manifest in self.manifests]
 
 
 def open_data(config: LoaderConfig) -> Data:
@@ -147,18 +134,19 @@ def _windows(config: LoaderConfig, manifests: tuple[SourceManifest, ...]) -> tup
     if config.packing == "concat":
         return ()
     return tuple(
-        find_windows(
-            manifest.block_documents,
-            manifest.block_tokens + manifest.block_documents * config.num_separators,
-            config.seq_len,
-        )
+        find_windows(manifest.block_documents, _with_separators(config, manifest), config.seq_len)
         for manifest in manifests
     )
 
 
+def _with_separators(config: LoaderConfig, manifest: SourceManifest) -> npt.NDArray[np.int64]:
+    """Tokens of each block of a source, separators included."""
+    return manifest.block_tokens + manifest.block_documents * config.num_separators
+
+
 def _warn_of_short(config: LoaderConfig, manifest: SourceManifest) -> None:
     """Say so when a source is repeated within single sequences."""
-    tokens = manifest.num_tokens + manifest.num_documents * config.num_separators
+    tokens = int(_with_separators(config, manifest).sum())
     if config.packing == "concat" and tokens < config.seq_len:
         warnings.warn(
             f"source {manifest.name!r} holds {tokens} tokens, fewer than seq_len {config.seq_len}: each of its "

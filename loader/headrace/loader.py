@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 import torch
 
 from headrace.agreement import LeaderSeals, World, find_world
@@ -20,7 +19,7 @@ from headrace.data import open_data
 from headrace.errors import ConfigError, HeadraceError, StateError
 from headrace.losses import Losses
 from headrace.manifest import SourceManifest
-from headrace.mix import Revision, weights_at, weights_to_ppm
+from headrace.mix import Revision, weight_array, weights_at, weights_to_ppm
 from headrace.plan import Position, check_batch
 from headrace.replay import advance
 from headrace.report import Reporting
@@ -113,8 +112,7 @@ class Loader:
     @property
     def weights_ppm(self) -> dict[str, int]:
         """The weights in force at the next step, in parts per million by source."""
-        known = self._restored.log if self._run is None else self._run.stream.log
-        return weights_at(known, self.step, self.source_names)
+        return weights_at(self._log, self.step, self.source_names)
 
     @property
     def step(self) -> int:
@@ -141,7 +139,7 @@ class Loader:
         log = self._beginning.log
         steps = None
         if ending is not None:
-            weights = np.array([log[0].weights_ppm[name] for name in names], np.int64)
+            weights = weight_array(log, 0, names)
             start = Position.start(len(names))
             steps = ending.num_steps(weights, size, lambda step: advance(start, log, names, size, step).counts)
         if steps is None:
@@ -173,9 +171,8 @@ class Loader:
         Raises:
             StateError: a step out of that range.
         """
-        position, known, lineage = self._delivered, list(self._restored.log), self._restored.lineage
-        if self._run is not None:
-            known, lineage = self._run.stream.log, self._run.start.lineage
+        position = self._delivered
+        lineage = self._restored.lineage if self._run is None else self._run.start.lineage
         if step is not None and step != position.step:
             if self._run is None:
                 raise StateError(f"step is {step}; before the first batch only the state of {position.step} is known")
@@ -183,10 +180,10 @@ class Loader:
         return encode(
             self._config,
             position,
-            known,
+            self._log,
             self._data.fingerprints,
             lineage=lineage,
-            had_service=self._restored.had_service or self._reporting.has_job,
+            had_service=self._had_service,
         )
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -230,7 +227,7 @@ class Loader:
         Raises:
             StateError: a step before 0, before what the checkpoint's log reaches back to, or of another batch size.
         """
-        known = self._restored.log if self._run is None else self._run.stream.log
+        known = self._log
         loaded, start = self._loaded, Position.start(len(self.source_names))
         near = max((p for p in (start, loaded, self._delivered) if p.step <= step), key=lambda p: p.step, default=start)
         if step < 0 or known[0].from_step > near.step:
@@ -281,6 +278,15 @@ class Loader:
         check_batch(self._config.global_batch_size, self._config.micro_batch_size, world.dp_size)
         return world
 
+    @property
+    def _log(self) -> Sequence[Revision]:
+        """Every change of the mix that this rank knows."""
+        return self._restored.log if self._run is None else self._run.stream.log
+
+    @property
+    def _had_service(self) -> bool:
+        return self._restored.had_service or self._reporting.has_job
+
     def _running(self, change: tuple[Mapping[str, int], int] | None = None) -> Run:
         if self._closed:
             raise HeadraceError("this loader is closed; make a new one")
@@ -297,8 +303,7 @@ class Loader:
             self._dropped.detach()
             run.close(failed)
             # What this start agreed stays part of the state.
-            had_service = self._restored.had_service or self._reporting.has_job
-            self._restored = Restored(self._delivered, tuple(run.stream.log), run.start.lineage, had_service)
+            self._restored = Restored(self._delivered, tuple(run.stream.log), run.start.lineage, self._had_service)
 
     def _warn_of_other_weights(self, restored: Restored) -> None:
         """Say so when the weights in the script are neither those the run began with nor those now in force."""

@@ -121,6 +121,12 @@ def weights_at(log: Sequence[Revision], step: int, sources: Sequence[str]) -> di
     return dict(zip(sources, weights, strict=True))
 
 
+def weight_array(log: Sequence[Revision], step: int, sources: Sequence[str]) -> Ints:
+    """`weights_at` in the order of `sources`: int64 (K,)."""
+    by_name = weights_at(log, step, sources)
+    return np.array([by_name[name] for name in sources], np.int64)
+
+
 def revision_at(log: Sequence[Revision], step: int) -> Revision:
     """The newest revision that touches `step`."""
     return next(revision for revision in reversed(log) if revision.from_step <= step)

@@ -293,9 +293,8 @@ class SourceOrder:
         """(block order, token starts) of an epoch: int64 (num_blocks,) and (num_blocks + 1,)."""
         known = self._blocks.get(epoch)
         if known is None:
-            order = np.arange(len(self._block_tokens))
-            if self.shuffle:
-                order = permutation(int(subkey(np.uint64(self._key), epoch, 2)), len(self._block_tokens))
+            key = int(subkey(np.uint64(self._key), epoch, 2)) if self.shuffle else None
+            order = permutation(key, len(self._block_tokens))
             starts = np.zeros(len(order) + 1, np.int64)
             np.cumsum(self._block_tokens[order], out=starts[1:])
             known = (order, starts)

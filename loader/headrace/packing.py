@@ -48,7 +48,7 @@ def order_documents(key: int | None, starts: Ints, lengths: Ints, num_separators
         lengths: int64 (n,), tokens in each, without separators.
         num_separators: tokens that are added to each.
     """
-    documents = np.arange(len(starts)) if key is None else permutation(key, len(starts))
+    documents = permutation(key, len(starts))
     edges = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths[documents] + num_separators, out=edges[1:])
     return DocumentOrder(documents, starts[documents], edges)

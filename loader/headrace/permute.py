@@ -145,8 +145,10 @@ def _take(table: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         out[i] = table[indices[i]]
 
 
-def permutation(key: int, size: int) -> Indices:
-    """The keyed permutation of `range(size)` as a whole: int64 (size,)."""
+def permutation(key: int | None, size: int) -> Indices:
+    """The keyed permutation of `range(size)` as a whole: int64 (size,); without a key, `range(size)` as it is."""
+    if key is None:
+        return np.arange(size, dtype=np.int64)
     out = np.empty(size, np.int64)
     if size < TABLE_LIMIT:
         fill_table(np.uint64(key), size, out)

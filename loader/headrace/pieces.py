@@ -6,7 +6,6 @@ token array, `begins` and `edges`; then source, epoch and block.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from headrace.best_fit import Layout, Windows, pack_window
 from headrace.order import SourceOrder
 from headrace.permute import permutation
-from headrace.reader import BlockCache, OrderedBlock
+from headrace.reader import BlockCache, OrderedBlock, RecentlyUsed
 
 Ints = npt.NDArray[np.int64]
 
@@ -44,10 +43,28 @@ class Pieces(Protocol):
         """Drop what is kept and close every shard."""
 
 
-def _row_table(rows: int, source: int) -> Ints:
-    table = np.empty((rows, 11), np.int64)
-    table[:, 8] = source
-    return table
+def _row_table(
+    source: int,
+    slots: Ints | int,
+    columns: Ints,
+    offsets: Ints,
+    counts: Ints,
+    epochs: Ints | int,
+    numbers: Ints,
+    blocks: list[OrderedBlock],
+) -> Ints:
+    """The rows, one for each of `blocks`."""
+    rows = np.empty((len(blocks), 11), np.int64)
+    rows[:, 0] = slots
+    rows[:, 1] = columns
+    rows[:, 2] = offsets
+    rows[:, 3] = counts
+    if blocks:
+        rows[:, 4:8] = [block.addresses for block in blocks]
+    rows[:, 8] = source
+    rows[:, 9] = epochs
+    rows[:, 10] = numbers
+    return rows
 
 
 class ConcatPieces:
@@ -65,14 +82,8 @@ class ConcatPieces:
             self._blocks.get(source, epoch, block, order)
             for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
         ]
-        rows = _row_table(len(blocks), source)
-        rows[:, 0] = slots[spans.slot]
-        rows[:, 1] = spans.column
-        rows[:, 2] = spans.offset
-        rows[:, 3] = spans.count
-        rows[:, 4:8] = [block.addresses for block in blocks]
-        rows[:, 9] = spans.epoch
-        rows[:, 10] = spans.block
+        into = slots[spans.slot]
+        rows = _row_table(source, into, spans.column, spans.offset, spans.count, spans.epoch, spans.block, blocks)
         return rows, blocks
 
     def clear(self) -> None:
@@ -91,17 +102,14 @@ class _Packed:
 
     @property
     def nbytes(self) -> int:
+        """Memory that it holds."""
         layout = self.layout
         arrays = (layout.edges, layout.document, layout.first, layout.count, self.block, self.offset, self.column)
         return sum(array.nbytes for array in arrays)
 
 
 class BestFitPieces:
-    """Whole documents, best fit first, in windows of whole blocks.
-
-    `num_packed` and `num_cut` count the documents of the windows packed so far, and those of them that were no longer
-    than a sequence and yet had to be split.
-    """
+    """Whole documents, best fit first, in windows of whole blocks."""
 
     def __init__(
         self, orders: Sequence[SourceOrder], windows: Sequence[Windows], blocks: BlockCache, cache_bytes: int
@@ -109,11 +117,7 @@ class BestFitPieces:
         self._orders = orders
         self._windows = windows
         self._blocks = blocks
-        self._limit = cache_bytes
-        self._used = 0
-        self._packed: OrderedDict[tuple[int, int, int], _Packed] = OrderedDict()
-        self.num_packed = 0
-        self.num_cut = 0
+        self._packed: RecentlyUsed[_Packed] = RecentlyUsed(cache_bytes)
 
     def table(self, source: int, slots: Ints, ordinals: Ints) -> tuple[Ints, list[OrderedBlock]]:
         """See `Pieces.table`."""
@@ -123,54 +127,30 @@ class BestFitPieces:
         blocks: list[OrderedBlock] = []
         where = zip(spans.slot.tolist(), spans.epoch.tolist(), spans.block.tolist(), sequence.tolist(), strict=True)
         for slot, epoch, window, number in where:
-            packed = self._window(source, epoch, window)
+            packed = self._packed.get((source, epoch, window), self._pack)
             here = slice(int(packed.layout.edges[number]), int(packed.layout.edges[number + 1]))
-            opened = [self._block(source, block) for block in packed.block[here].tolist()]
-            rows = _row_table(len(opened), source)
-            rows[:, 0] = slots[slot]
-            rows[:, 1] = packed.column[here]
-            rows[:, 2] = packed.offset[here]
-            rows[:, 3] = packed.layout.count[here]
-            if opened:
-                rows[:, 4:8] = [block.addresses for block in opened]
-            rows[:, 9] = epoch
-            rows[:, 10] = packed.block[here]
-            parts.append(rows)
+            numbers, counts = packed.block[here], packed.layout.count[here]
+            opened = [self._block(source, block) for block in numbers.tolist()]
+            column, offset = packed.column[here], packed.offset[here]
+            parts.append(_row_table(source, slots[slot], column, offset, counts, epoch, numbers, opened))
             blocks += opened
         return np.concatenate(parts), blocks
 
     def clear(self) -> None:
         """See `Pieces.clear`."""
         self._packed.clear()
-        self._used = 0
         self._blocks.clear()
 
     def _block(self, source: int, block: int) -> OrderedBlock:
         return self._blocks.get(source, _IN_FILE_ORDER, block, None)
-
-    def _window(self, source: int, epoch: int, window: int) -> _Packed:
-        key = (source, epoch, window)
-        found = self._packed.get(key)
-        if found is not None:
-            self._packed.move_to_end(key)
-            return found
-        made = self._pack(source, epoch, window)
-        while self._packed and self._used + made.nbytes > self._limit:
-            self._used -= self._packed.popitem(last=False)[1].nbytes
-        self._used += made.nbytes
-        self._packed[key] = made
-        return made
 
     def _pack(self, source: int, epoch: int, window: int) -> _Packed:
         order, windows = self._orders[source], self._windows[source]
         numbers = range(int(windows.first_block[window]), int(windows.first_block[window + 1]))
         edges = [self._block(source, block).order.edges for block in numbers]
         sizes = np.concatenate([np.diff(one) for one in edges])
-        key = order.document_key(epoch, window)
-        shuffled = np.arange(len(sizes)) if key is None else permutation(key, len(sizes))
+        shuffled = permutation(order.document_key(epoch, window), len(sizes))
         layout = pack_window(shuffled, sizes, order.seq_len, int(windows.num_sequences[window]))
-        self.num_packed += len(sizes)
-        self.num_cut += layout.num_cut
         block_of = np.repeat(np.array(numbers, np.int64), [len(one) - 1 for one in edges])
         begin_of = np.concatenate([one[:-1] for one in edges])
         # Columns count up from 0 in each sequence.

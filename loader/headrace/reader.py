@@ -7,9 +7,10 @@ tokens.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from headrace.order import SourceOrder
 from headrace.packing import DocumentOrder, order_documents
 
 Ints = npt.NDArray[np.int64]
+S = TypeVar("S", bound="Sized")
 
 MAX_OPEN_SHARDS = 256
 "open files a source may hold; blocks in use keep their own mapping alive"
@@ -87,34 +89,61 @@ class SourceReader:
             self._open.popitem()[1].close()
 
 
+class Sized(Protocol):
+    """Something that knows how much memory it holds."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+
+
+class RecentlyUsed(Generic[S]):
+    """What was made for the most recently used (source, epoch, number), up to a number of bytes; one at least."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._used = 0
+        self._held: OrderedDict[tuple[int, int, int], S] = OrderedDict()
+
+    def get(self, key: tuple[int, int, int], make: Callable[[int, int, int], S]) -> S:
+        """What is held for `key`, or else what `make` makes of it."""
+        found = self._held.get(key)
+        if found is not None:
+            self._held.move_to_end(key)
+            return found
+        made = make(*key)
+        while self._held and self._used + made.nbytes > self._limit:
+            self._used -= self._held.popitem(last=False)[1].nbytes
+        self._used += made.nbytes
+        self._held[key] = made
+        return made
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._held.clear()
+        self._used = 0
+
+
 class BlockCache:
     """The most recently used blocks of all sources, up to a number of bytes."""
 
     def __init__(self, readers: Sequence[SourceReader], num_separators: int, cache_bytes: int) -> None:
         self._readers = readers
         self._num_separators = num_separators
-        self._limit = cache_bytes
-        self._used = 0
-        self._blocks: OrderedDict[tuple[int, int, int], OrderedBlock] = OrderedDict()
+        self._blocks: RecentlyUsed[OrderedBlock] = RecentlyUsed(cache_bytes)
 
     def get(self, source: int, epoch: int, block: int, order: SourceOrder | None) -> OrderedBlock:
         """A block of `source`, its documents permuted as `order` has them in `epoch`, or in file order without one."""
-        key = (source, epoch, block)
-        found = self._blocks.get(key)
-        if found is not None:
-            self._blocks.move_to_end(key)
-            return found
-        opened = self._readers[source].open_block(block)
-        document_key = None if order is None else order.document_key(epoch, block)
-        documents = order_documents(document_key, opened.starts, opened.lengths, self._num_separators)
-        begins, edges = documents.begins, documents.edges
-        addresses = (len(begins), opened.tokens.ctypes.data, begins.ctypes.data, edges.ctypes.data)
-        made = OrderedBlock(opened, documents, addresses)
-        while self._blocks and self._used + made.nbytes > self._limit:
-            self._used -= self._blocks.popitem(last=False)[1].nbytes
-        self._used += made.nbytes
-        self._blocks[key] = made
-        return made
+
+        def make(source: int, epoch: int, block: int) -> OrderedBlock:
+            opened = self._readers[source].open_block(block)
+            key = None if order is None else order.document_key(epoch, block)
+            documents = order_documents(key, opened.starts, opened.lengths, self._num_separators)
+            begins, edges = documents.begins, documents.edges
+            addresses = (len(begins), opened.tokens.ctypes.data, begins.ctypes.data, edges.ctypes.data)
+            return OrderedBlock(opened, documents, addresses)
+
+        return self._blocks.get((source, epoch, block), make)
 
     def file_of(self, source: int, block: int) -> Path:
         """The file that holds a block of `source`."""
@@ -127,6 +156,5 @@ class BlockCache:
     def clear(self) -> None:
         """Drop every block and close every shard."""
         self._blocks.clear()
-        self._used = 0
         for reader in self._readers:
             reader.close()

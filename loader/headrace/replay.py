@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headrace.ends import assign_capped, live_weights, retire
 from headrace.kernels import compiled
-from headrace.mix import PPM, Revision, assign, revision_at, weights_at
+from headrace.mix import PPM, Revision, assign, revision_at, weight_array
 from headrace.plan import Position
 
 Ints = npt.NDArray[np.int64]
@@ -58,8 +58,7 @@ def advance(
     """
     counts, accumulators, at = position.counts.copy(), position.accumulators.copy(), position.step
     for stop in _changes(log, at, step):
-        by_name = weights_at(log, at, names)
-        weights = np.array([by_name[name] for name in names], np.int64)
+        weights = weight_array(log, at, names)
         left = None if caps is None else caps - counts
         counts += _advance(weights, accumulators, (stop - at) * num_sequences, left)
         at = stop

@@ -18,7 +18,7 @@ from headrace.assemble import Assembler, Cursor
 from headrace.batch import Batch
 from headrace.ends import Ending
 from headrace.errors import StateError
-from headrace.mix import Revision, weights_at
+from headrace.mix import Revision, weight_array
 from headrace.order import SourceOrder
 from headrace.plan import Position, StepPlan, plan_step, rank_slots
 
@@ -120,8 +120,7 @@ class Stream:
 
     def weights(self, step: int) -> Ints:
         """int64 (K,): parts per million in force at `step`, as far as this rank knows."""
-        at = weights_at(self.log, step, self._names)
-        return np.array([at[name] for name in self._names], np.int64)
+        return weight_array(self._log, step, self._names)
 
     def _finished(self, plan: StepPlan, bytes_read: int) -> Finished:
         if not self._with_cursors:

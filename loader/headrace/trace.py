@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headrace.data import Data
-from headrace.mix import Revision, weights_at
+from headrace.mix import Revision, weight_array
 from headrace.plan import Position, plan_step
 from headrace.reader import OrderedBlock
 from headrace.replay import advance
@@ -43,9 +43,7 @@ def trace_step(data: Data, known: Position, log: Sequence[Revision], step: int) 
     ending = data.ending()
     caps = None if ending is None else ending.clamps
     position = advance(known, log, config.names, config.global_batch_size, step, caps)
-    by_name = weights_at(log, step, config.names)
-    weights = np.array([by_name[name] for name in config.names], np.int64)
-    plan = plan_step(position, weights, config.global_batch_size, orders, caps)
+    plan = plan_step(position, weight_array(log, step, config.names), config.global_batch_size, orders, caps)
     blocks = data.blocks()
     pieces = data.pieces(orders, blocks)
     try:
