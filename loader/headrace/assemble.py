@@ -102,9 +102,10 @@ class Assembler:
         self._pieces = pieces
         self._blocks = blocks
         self._pad_id = config.eos_id or 0
-        self._separators = (
+        self._marks = (
             -1 if config.bos_id is None else config.bos_id,
             -1 if config.eos_id is None else config.eos_id,
+            self._pad_id,
         )
         self.bytes_read = 0
 
@@ -192,10 +193,10 @@ class Assembler:
         rows = table.rows[low:high].copy()
         rows[:, 0] -= first_slot
         np.add.at(filled, rows[:, 0], rows[:, 3])
-        bad, num_last = write_spans(
+        bad, num_untrained = write_spans(
             rows,
             table.stored,
-            self._separators,
+            self._marks,
             table.limit,
             made.ids.numpy(),
             _NOTHING if made.labels is None else made.labels.numpy(),
@@ -203,7 +204,7 @@ class Assembler:
         )
         if bad >= 0:
             raise self._out_of_range(table, low + bad)
-        made.num_trained += int(rows[:, 3].sum()) - num_last
+        made.num_trained += int(rows[:, 3].sum()) - num_untrained
 
     def _limit(self, sources: set[int]) -> int:
         """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""

@@ -34,7 +34,7 @@ class DocumentOrder:
     documents: Ints
     "int64 (n,): which document of the block comes at each place"
     begins: Ints
-    "int64 (n,): where its tokens begin in the block's token array"
+    "int64 (n,): where its tokens begin in the block's token array; -1 for a hole, which has a place and no tokens"
     edges: Ints
     "int64 (n + 1,): where it begins in the block's own stream, separators counted"
 
@@ -44,8 +44,8 @@ def order_documents(key: int | None, starts: Ints, lengths: Ints, num_separators
 
     Args:
         key: the permutation's key, one for each (source, epoch, block); None keeps the order of the file.
-        starts: int64 (n,), where each document begins in the block's token array.
-        lengths: int64 (n,), tokens in each, without separators.
+        starts: int64 (n,), where each document begins in the block's token array; -1 makes a hole of it.
+        lengths: int64 (n,), tokens in each, without separators; those of a hole are its places.
         num_separators: tokens that are added to each.
     """
     documents = permutation(key, len(starts))
@@ -113,7 +113,7 @@ def _write_labels(tokens: Any, begin: int, first: int, last: int, text: Any, sep
 def write_spans(
     spans: Ints,
     stored: Any,
-    separators: tuple[int, int],
+    marks: tuple[int, int, int],
     vocab_size: int,
     ids: Any,
     labels: Any,
@@ -121,22 +121,27 @@ def write_spans(
 ) -> tuple[int, int]:
     """Write the tokens of `spans` into a micro-batch.
 
+    A hole, a document that `begins` at -1, is padding with `IGNORED` labels and a document's positions; nothing of it
+    is read.
+
     Args:
         spans: int64 (n, 8 or more), a row for each piece of a block: sequence, column, offset in the block's stream,
             tokens, number of documents, and the addresses of the token array, `begins` and `edges`.
         stored: an empty array of the type that the tokens are stored in.
-        separators: (bos_id, eos_id), before and after each document; −1 for none.
+        marks: (bos_id, eos_id, pad_id): before and after each document, −1 for none, and what fills holes.
         vocab_size: ids from this on, and negative ones, are refused.
         ids: (micro_batch, seq_len), written; any integer type.
         labels: the same shape, or (0, 0) to leave them out: the next token, −100 for a document's last.
         positions: the same shape, or (0, 0): 0 at the sequence's start and at each document's.
 
     Returns:
-        (−1, or the row of the first span that holds an id out of range; places that are a document's last).
+        (−1, or the row of the first span that holds an id out of range; places that don't count as trained: a
+        document's last, and all of a hole).
     """
-    num_last = 0
-    has_bos = np.int64(separators[0] >= 0)
-    has_eos = np.int64(separators[1] >= 0)
+    num_untrained = 0
+    has_bos = np.int64(marks[0] >= 0)
+    has_eos = np.int64(marks[1] >= 0)
+    separators = (marks[0], marks[1])
     for span in range(spans.shape[0]):
         row, column, offset, left, num_documents = spans[span, 0:5]
         tokens = array_at(pointer_at(spans[span, 5]), (np.int64(1) << 48,), stored.dtype)
@@ -151,9 +156,15 @@ def write_spans(
             text = (has_bos, size - has_eos)
             begin = begins[document] - has_bos
             end = column + last - first
-            num_last += last == size
-            worst = max(worst, _write_ids(tokens, begin, first, last, text, separators, ids[row, column:end]))
-            if labels.shape[0]:
+            if begins[document] < 0:
+                num_untrained += last - first
+                ids[row, column:end] = marks[2]
+                if labels.shape[0]:
+                    labels[row, column:end] = IGNORED
+            else:
+                num_untrained += last == size
+                worst = max(worst, _write_ids(tokens, begin, first, last, text, separators, ids[row, column:end]))
+            if labels.shape[0] and begins[document] >= 0:
                 written = labels[row, column:end]
                 worst = max(worst, _write_labels(tokens, begin, first, last, text, separators, written))
             if positions.shape[0]:
@@ -165,8 +176,8 @@ def write_spans(
             offset += last - first
             document += 1
         if worst >= np.uint64(vocab_size):
-            return span, num_last
-    return -1, num_last
+            return span, num_untrained
+    return -1, num_untrained
 
 
 def sequence_bounds(

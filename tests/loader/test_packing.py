@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +24,9 @@ PAIRS = [(stored, np.int64) for stored in strategies.TOKEN_TYPES] + [(np.uint16,
 "(stored, output) types; each pair is compiled on its own, which takes seconds"
 
 NONE = np.zeros((0, 0), np.int64)
+
+PAD = 77
+"what fills holes here"
 
 
 @dataclass
@@ -50,15 +53,23 @@ class OneBlock:
 
 
 def block_of(
-    documents: list[list[int]], dtype: npt.DTypeLike, separators: tuple[int, int], key: int | None, gap: int = 0
+    documents: list[list[int]],
+    dtype: npt.DTypeLike,
+    separators: tuple[int, int],
+    key: int | None,
+    gap: int = 0,
+    holes: frozenset[int] = frozenset(),
 ) -> OneBlock:
-    """A block of `documents` with `gap` foreign tokens between them, as where empty rows or other columns lie."""
+    """A block of `documents` with `gap` foreign tokens between them, as where empty rows or other columns lie.
+
+    Of `holes`, which count along `documents`, no token is stored.
+    """
     parts: list[int] = []
     starts: list[int] = []
-    for document in documents:
+    for number, document in enumerate(documents):
         parts += [7] * gap
-        starts.append(len(parts))
-        parts += document
+        starts.append(-1 if number in holes else len(parts))
+        parts += [] if number in holes else document
     lengths = np.array([len(document) for document in documents], np.int64)
     num_separators = sum(value >= 0 for value in separators)
     order = order_documents(key, np.array(starts, np.int64), lengths, num_separators)
@@ -67,7 +78,11 @@ def block_of(
         whole = [value for value in (separators[0],) if value >= 0] + documents[number]
         whole += [value for value in (separators[1],) if value >= 0]
         following = [*whole[1:], IGNORED]
-        block.stream += [Place(t, n, i == 0) for i, (t, n) in enumerate(zip(whole, following, strict=True))]
+        if number in holes:
+            whole, following = [PAD] * len(whole), [IGNORED] * len(whole)
+        block.stream += [
+            Place(token, label, i == 0) for i, (token, label) in enumerate(zip(whole, following, strict=True))
+        ]
     return block
 
 
@@ -83,8 +98,9 @@ def reference(places: list[Place], id_type: npt.DTypeLike) -> tuple[list[int], l
 def run(
     rows: Ints, stored: npt.NDArray[Any], separators: tuple[int, int], limit: int, ids: Any, labels: Any, positions: Any
 ) -> tuple[int, int]:
-    bad, num_last = write_spans(rows, np.empty(0, stored.dtype), separators, limit, ids, labels, positions)
-    return int(bad), int(num_last)
+    marks = (*separators, PAD)
+    bad, num_untrained = write_spans(rows, np.empty(0, stored.dtype), marks, limit, ids, labels, positions)
+    return int(bad), int(num_untrained)
 
 
 separator = st.sampled_from((-1, -1, 0, 3, 5))
@@ -107,9 +123,10 @@ def test_the_kernel_equals_the_reference(
     key: int | None,
     data: st.DataObject,
 ) -> None:
-    """Every stored type, every token dtype, separators before, after, both, none; every set of outputs."""
+    """Every stored type, every token dtype, separators before, after, both, none; every set of outputs; holes."""
     (token_type, id_type), documents = stored
-    block = block_of(documents, token_type, separators, key, gap=data.draw(st.integers(0, 2)))
+    holes = data.draw(st.frozensets(st.integers(0, len(documents) - 1)) | st.just(frozenset()))
+    block = block_of(documents, token_type, separators, key, data.draw(st.integers(0, 2)), holes)
     end = len(block.stream)
     rows, expected = [], []
     for sequence in range(data.draw(st.integers(1, 4))):
@@ -120,7 +137,7 @@ def test_the_kernel_equals_the_reference(
             rows.append(block.row(sequence, column, offset, count))
             piece = block.stream[offset : offset + count]
             # A piece from the middle of a block stands for the next block: it begins anew.
-            places += [Place(piece[0].token, piece[0].label, True), *piece[1:]]
+            places += [replace(piece[0], begins=True), *piece[1:]]
             column += count
         expected.append(reference(places, id_type))
     shape = (len(expected), seq_len)
@@ -128,9 +145,9 @@ def test_the_kernel_equals_the_reference(
     ids: npt.NDArray[Any] = np.full(shape, 99, id_type)
     labels = np.full(shape, 99, label_type) if outputs in ("labels", "both") else NONE
     positions = np.full(shape, 99, np.int64) if outputs in ("positions", "both") else NONE
-    bad, num_last = run(np.array(rows), block.tokens, separators, NO_LIMIT, ids, labels, positions)
+    bad, num_untrained = run(np.array(rows), block.tokens, separators, NO_LIMIT, ids, labels, positions)
     assert bad == -1
-    assert num_last == sum(label == IGNORED for _, row, _ in expected for label in row)
+    assert num_untrained == sum(label == IGNORED for _, row, _ in expected for label in row)
     assert ids.tolist() == [row for row, _, _ in expected]
     if labels.size:
         assert labels.tolist() == [np.array(row).astype(label_type).tolist() for _, row, _ in expected]
@@ -179,6 +196,26 @@ def test_the_last_token_of_a_document_never_predicts_the_next_document() -> None
         [[1, 9, IGNORED, 4, 9, IGNORED]],
         [[0, 1, 2, 0, 1, 2]],
     )
+
+
+def test_a_hole_keeps_its_place_and_trains_nothing() -> None:
+    """Padding with labels that no loss counts, its own positions; the documents around it stay as they were."""
+    block = block_of([[1, 2], [3, 4, 5], [6]], np.uint16, (-1, 9), None, holes=frozenset({1}))
+    ids, labels, positions = (np.full((1, 9), 99, np.int64) for _ in range(3))
+    row = np.array([block.row(0, 0, 0, 9)])
+    assert run(row, block.tokens, (-1, 9), NO_LIMIT, ids, labels, positions) == (-1, 2 + 4)
+    assert ids.tolist() == [[1, 2, 9, PAD, PAD, PAD, PAD, 6, 9]]
+    assert labels.tolist() == [[2, 9, IGNORED, *[IGNORED] * 4, 9, IGNORED]]
+    assert positions.tolist() == [[0, 1, 2, 0, 1, 2, 3, 0, 1]]
+
+
+def test_nothing_of_a_hole_is_read() -> None:
+    """Its ids may be out of range, and its tokens may not be there at all."""
+    order = DocumentOrder(np.arange(1), np.array([-1]), np.array([0, 1 << 40]))
+    block = OneBlock(order, np.empty(0, np.uint16))
+    ids = np.zeros((1, 8), np.int64)
+    assert run(np.array([block.row(0, 0, 1 << 39, 8)]), block.tokens, (0, 0), 1, ids, NONE, NONE) == (-1, 8)
+    assert ids.tolist() == [[PAD] * 8]
 
 
 def test_a_document_that_goes_on_in_the_next_sequence() -> None:
