@@ -55,7 +55,7 @@ def _first_of(epoch: Any, total: int, seq_len: int) -> Any:
 
 
 @compiled
-def _reverse(value: Any, bits: int) -> np.int64:
+def bit_reversed(value: Any, bits: int) -> np.int64:
     """The lowest `bits` bits of `value` in reverse."""
     out = np.int64(0)
     for _ in range(bits):
@@ -95,7 +95,7 @@ def _lane_of(total: int, seq_len: int, lane_bits: int, scale: int, ordinals: Int
     for i in range(ordinals.shape[0]):
         epoch = ordinals[i] * seq_len // total
         dealt = ordinals[i] - _first_of(epoch, total, seq_len)
-        lanes[i] = _reverse(dealt & mask, lane_bits) * scale
+        lanes[i] = bit_reversed(dealt & mask, lane_bits) * scale
 
 
 @compiled
@@ -124,10 +124,10 @@ def _begin(
         first = _first_of(epoch, total, seq_len)
         size = _first_of(epoch + 1, total, seq_len) - first
         dealt = ordinals[i] - first
-        lane = _reverse(dealt & (num_lanes - 1), lane_bits)
+        lane = bit_reversed(dealt & (num_lanes - 1), lane_bits)
         row = dealt >> lane_bits
         rest = size & (num_lanes - 1)
-        lane_size = (size >> lane_bits) + (_reverse(lane, lane_bits) < rest)
+        lane_size = (size >> lane_bits) + (bit_reversed(lane, lane_bits) < rest)
         which = 0 if extra_before[0, num_lanes] == rest else 1
         start = lane * (size >> lane_bits) + extra_before[which, lane]
         number = row // window
@@ -202,28 +202,34 @@ class SourceOrder:
         block_tokens: Ints,
         shuffle: bool = True,
         end: int | None = None,
+        label: str = "order",
+        mean_block_tokens: float | None = None,
+        permute_blocks: bool = True,
     ) -> None:
         """`block_tokens`: int64 (num_blocks,), separators included; their sum must be positive.
 
         Without `shuffle` the sequences come in the order of the shards. Of a sequence that reaches past token `end` of
-        the endless stream, only what comes before it is given.
+        the endless stream, only what comes before it is given. `label` tells apart several orders of one source. A
+        window spans four times `mean_block_tokens`, by default the mean; without `permute_blocks` the blocks of each
+        epoch stay in the order given.
         """
         self.total_tokens = int(block_tokens.sum())
         self.seq_len = seq_len
         self.lanes = lanes
-        self._key = key_of(seed, name, "order")
+        self.key = key_of(seed, name, label)
         self._block_tokens = block_tokens
         self._blocks: dict[int, tuple[Ints, Ints]] = {}
         self.shuffle = shuffle
         self._end = end
+        self._permute_blocks = shuffle and permute_blocks
         num_sequences = -(-self.total_tokens // seq_len)
         self.is_small = num_sequences <= SMALL_SOURCE
-        mean_block = self.total_tokens / len(block_tokens)
-        self.window = _power_of_two_up(WINDOW_BLOCKS * mean_block / seq_len)
+        self.mean_block_tokens = mean_block_tokens or self.total_tokens / len(block_tokens)
+        self.window = _power_of_two_up(WINDOW_BLOCKS * self.mean_block_tokens / seq_len)
         self.num_lanes = 1
         while self.num_lanes * 2 <= min(lanes, num_sequences / (2 * self.window)):
             self.num_lanes *= 2
-        self._lane_bits = self.num_lanes.bit_length() - 1
+        self.lane_bits = self.num_lanes.bit_length() - 1
         self._prepare_windows(num_sequences)
 
     def _prepare_windows(self, num_sequences: int) -> None:
@@ -232,7 +238,7 @@ class SourceOrder:
             self._table = np.empty(SMALL_SOURCE + 1, np.int64)
             return
         # An epoch holds T // L or one more sequences, so only two remainders can occur.
-        reverse = np.array([_reverse(lane, self._lane_bits) for lane in range(self.num_lanes)])
+        reverse = np.array([bit_reversed(lane, self.lane_bits) for lane in range(self.num_lanes)])
         self._extra_before = np.zeros((2, self.num_lanes + 1), np.int64)
         for row, size in enumerate((num_sequences, num_sequences - 1)):
             np.cumsum(reverse < size % self.num_lanes, out=self._extra_before[row, 1:])
@@ -254,23 +260,23 @@ class SourceOrder:
         """The lane of each ordinal, scaled to `[0, lanes)` so that sources of any size line up: int64 (n,)."""
         out = np.empty(len(ordinals), np.int64)
         if self.is_small or not self.shuffle:
-            _lane_of_small(self.total_tokens, self.seq_len, self.lanes, self._begins(ordinals), out)
+            _lane_of_small(self.total_tokens, self.seq_len, self.lanes, self.begins_of(ordinals), out)
             return out
-        _lane_of(self.total_tokens, self.seq_len, self._lane_bits, self.lanes // self.num_lanes, ordinals, out)
+        _lane_of(self.total_tokens, self.seq_len, self.lane_bits, self.lanes // self.num_lanes, ordinals, out)
         return out
 
     def sequences_of(self, ordinals: Ints) -> tuple[Ints, Ints]:
         """(epoch, sequence in that epoch) of each ordinal: int64 (n,) twice, in the order given."""
         epochs = self.epochs_of(ordinals)
         first = (epochs * self.total_tokens + self.seq_len - 1) // self.seq_len
-        return epochs, self._begins(ordinals) // self.seq_len - first
+        return epochs, self.begins_of(ordinals) // self.seq_len - first
 
-    def _begins(self, ordinals: Ints) -> Ints:
+    def begins_of(self, ordinals: Ints) -> Ints:
         """The first token of each ordinal's sequence in the endless stream: int64 (n,)."""
         if not self.shuffle:
             return ordinals * self.seq_len
         begins = np.empty(len(ordinals), np.int64)
-        key, total, seq_len = np.uint64(self._key), self.total_tokens, self.seq_len
+        key, total, seq_len = np.uint64(self.key), self.total_tokens, self.seq_len
         if self.is_small:
             _begin_small(key, total, seq_len, ordinals, begins, self._table, self._held_epoch)
             return begins
@@ -278,7 +284,7 @@ class SourceOrder:
             key,
             total,
             seq_len,
-            self._lane_bits,
+            self.lane_bits,
             self.window,
             ordinals,
             begins,
@@ -293,7 +299,7 @@ class SourceOrder:
         """(block order, token starts) of an epoch: int64 (num_blocks,) and (num_blocks + 1,)."""
         known = self._blocks.get(epoch)
         if known is None:
-            key = int(subkey(np.uint64(self._key), epoch, 2)) if self.shuffle else None
+            key = int(subkey(np.uint64(self.key), epoch, 2)) if self._permute_blocks else None
             order = permutation(key, len(self._block_tokens))
             starts = np.zeros(len(order) + 1, np.int64)
             np.cumsum(self._block_tokens[order], out=starts[1:])
@@ -307,19 +313,23 @@ class SourceOrder:
         """The key of the permutation of a block's documents in an epoch; None where they stay as they are."""
         if not self.shuffle:
             return None
-        of_epoch = np.uint64(subkey(np.uint64(self._key), epoch, 3))
+        of_epoch = np.uint64(subkey(np.uint64(self.key), epoch, 3))
         return int(subkey(of_epoch, block, 0))
 
     def spans_of(self, ordinals: Ints) -> Spans:
         """Where the tokens of these sequences lie; `slot` counts along `ordinals`."""
-        begins = self._begins(ordinals)
+        begins = self.begins_of(ordinals)
         epoch = int(begins.min()) // self.total_tokens
         last = int(begins.max()) + self.seq_len - 1
         if last // self.total_tokens == epoch and (self._end is None or last < self._end):
-            return self._cut(begins - epoch * self.total_tokens, self.seq_len, epoch)
+            return self.cut(begins - epoch * self.total_tokens, self.seq_len, epoch)
         return self._gather(begins)
 
-    def _cut(self, inside: Ints, count: Ints | int, epoch: int) -> Spans:
+    def epoch_end(self, ordinal: int) -> int:
+        """The first ordinal after the epoch that `ordinal`'s sequence starts in."""
+        return int(_first_of(ordinal * self.seq_len // self.total_tokens + 1, self.total_tokens, self.seq_len))
+
+    def cut(self, inside: Ints, count: Ints | int, epoch: int) -> Spans:
         """Spans of the token ranges `[inside, inside + count)` of one epoch."""
         order, starts = self.blocks_of(epoch)
         counts = np.full(len(inside), count, np.int64) if isinstance(count, int) else count
@@ -341,7 +351,7 @@ class SourceOrder:
             take = np.minimum(size - column, self.total_tokens - inside)
             for epoch in np.unique(epochs).tolist():
                 here = epochs == epoch
-                cut = self._cut(inside[here], take[here], epoch)
+                cut = self.cut(inside[here], take[here], epoch)
                 moved = slot[here][cut.slot], column[here][cut.slot] + cut.column
                 parts.append(Spans(*moved, cut.epoch, cut.block, cut.offset, cut.count))
             left = column + take < size

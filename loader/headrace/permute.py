@@ -129,6 +129,35 @@ def feistel(key: np.uint64, size: int, index: int) -> np.int64:
 
 
 @compiled
+def _decipher(key: np.uint64, bits: np.int64, x: np.uint64) -> np.uint64:
+    """The word that `_encipher` sends to `x`."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    base = np.uint64(key)
+    low_bits = np.uint64(bits // 2)
+    low_mask = (np.uint64(1) << low_bits) - np.uint64(1)
+    high_mask = (np.uint64(1) << np.uint64(bits - bits // 2)) - np.uint64(1)
+    high = x >> low_bits
+    low = x & low_mask
+    low ^= _round(high, mix64(base + np.uint64(6) * golden)) & low_mask
+    high ^= _round(low, mix64(base + np.uint64(5) * golden)) & high_mask
+    low ^= _round(high, mix64(base + np.uint64(4) * golden)) & low_mask
+    high ^= _round(low, mix64(base + np.uint64(3) * golden)) & high_mask
+    low ^= _round(high, mix64(base + np.uint64(2) * golden)) & low_mask
+    high ^= _round(low, mix64(base + golden)) & high_mask
+    return (high << low_bits) | low
+
+
+@compiled
+def feistel_inverse(key: np.uint64, size: int, image: int) -> np.int64:
+    """The index that `feistel` sends to `image`; 0 ≤ `image` < `size`."""
+    bits = num_bits(size)
+    x = _decipher(key, bits, np.uint64(image))
+    while x >= np.uint64(size):
+        x = _decipher(key, bits, x)
+    return np.int64(x)
+
+
+@compiled
 def _feistel_all(key: np.uint64, size: int, indices: np.ndarray, out: np.ndarray) -> None:
     """`feistel` of every index. The first pass has no branch, so that the compiler vectorises it."""
     bits = num_bits(size)
@@ -168,3 +197,10 @@ def permute(key: int, size: int, indices: Indices) -> Indices:
     else:
         _feistel_all(np.uint64(key), size, indices, out)
     return out
+
+
+def table_index(key: int, size: int, image: int) -> int:
+    """The index that the keyed Fisher–Yates permutation of `range(size)` sends to `image`; made anew each time."""
+    table = np.empty(size, np.int64)
+    fill_table(np.uint64(key), size, table)
+    return int(np.flatnonzero(table == image)[0])

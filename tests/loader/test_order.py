@@ -34,7 +34,7 @@ def reversed_bits(value: int, bits: int) -> int:
 
 def dealt(order: SourceOrder, epoch: int, size: int) -> list[int]:
     """The sequences of an epoch in the order they are visited, by walking the lanes as DESIGN §3 tells it."""
-    key = np.uint64(order._key)
+    key = np.uint64(order.key)
     if order.is_small:
         whole: list[int] = permutation(int(subkey(key, epoch, 0)), size).tolist()
         return whole

@@ -9,7 +9,17 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from headrace.permute import TABLE_LIMIT, feistel, key_of, num_bits, permutation, permute, subkey
+from headrace.permute import (
+    TABLE_LIMIT,
+    feistel,
+    feistel_inverse,
+    key_of,
+    num_bits,
+    permutation,
+    permute,
+    subkey,
+    table_index,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,6 +128,20 @@ def test_distinct_indices_never_meet_at_huge_sizes(key: int, size: int, data: st
     assert found.min() >= 0
     assert found.max() < size
     assert len(np.unique(found)) == 5000
+
+
+@settings(deadline=None, max_examples=100)
+@given(strategies.keys, st.one_of(st.integers(1, 300), strategies.huge_sizes), st.data())
+def test_the_inverse_of_the_feistel_network(key: int, size: int, data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, size - 1))
+    assert feistel_inverse(np.uint64(key), size, int(feistel(np.uint64(key), size, index))) == index
+
+
+@settings(deadline=None, max_examples=40)
+@given(strategies.keys, strategies.table_sizes.filter(bool), st.data())
+def test_the_inverse_of_a_table(key: int, size: int, data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, size - 1))
+    assert table_index(key, size, int(permutation(key, size)[index])) == index
 
 
 def test_num_bits_is_the_smallest_power_that_holds_the_size() -> None:
