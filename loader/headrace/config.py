@@ -8,18 +8,21 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import torch
 
 from headrace.errors import ConfigError
+from headrace.plan import BatchSizes
 from headrace.weights import check_weight
 
 Packing = Literal["concat", "best_fit"]
 OnExhausted = Literal["renormalise", "stop"]
+OnDataChange = Literal["error", "append"]
 Remainder = Literal["pad", "drop"]
 Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
 
@@ -27,6 +30,7 @@ OUTPUTS: tuple[Output, ...] = get_args(Output)
 TOKEN_DTYPES = (torch.int64, torch.int32, torch.uint16, torch.int16, torch.uint8)
 MAX_LANES = 1 << 16
 MAX_IDS = 1 << 62
+MAX_BATCH = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class LoaderConfig:
 
     sources: tuple[Source, ...]
     seq_len: int
-    global_batch_size: int
+    global_batch_size: int | Sequence[tuple[int, int]]
     micro_batch_size: int
     seed: int
     eos_id: int | None
@@ -90,15 +94,18 @@ class LoaderConfig:
     shuffle: bool = True
     on_exhausted: OnExhausted = "renormalise"
     remainder: Remainder = "pad"
+    on_data_change: OnDataChange = "error"
+    allow_drop: bool = False
     names: tuple[str, ...] = field(init=False)
+    batch_sizes: BatchSizes = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "sources", _sources(self.sources))
         put(self, "names", tuple(source.name for source in self.sources))
+        put(self, "batch_sizes", _batch_sizes(self.global_batch_size))
         for name, low, high in (
             ("seq_len", 2, 1 << 30),
-            ("global_batch_size", 1, 1 << 24),
             ("micro_batch_size", 1, 1 << 24),
             ("seed", 0, (1 << 63) - 1),
             ("prefetch", 0, 1024),
@@ -115,12 +122,18 @@ class LoaderConfig:
         lanes = _whole("lanes", self.lanes, 1, MAX_LANES)
         if lanes & (lanes - 1):
             raise ConfigError(f"lanes is {lanes}; it must be a power of two from 1 to {MAX_LANES}")
-        for name, choices in (("packing", Packing), ("on_exhausted", OnExhausted), ("remainder", Remainder)):
+        for name, choices in (
+            ("packing", Packing),
+            ("on_exhausted", OnExhausted),
+            ("remainder", Remainder),
+            ("on_data_change", OnDataChange),
+        ):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(map(repr, get_args(choices)))
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be one of {allowed}")
-        if not isinstance(self.shuffle, bool):
-            raise ConfigError(f"shuffle is {self.shuffle!r}; it must be True or False")
+        for name in ("shuffle", "allow_drop"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be True or False")
         self._check_epochs()
         put(self, "outputs", _outputs(self.outputs))
         if self.token_dtype not in TOKEN_DTYPES:
@@ -168,7 +181,7 @@ def parse_config(options: Mapping[str, Any]) -> LoaderConfig:
     Raises:
         ConfigError: an unknown option (with the nearest known one), one missing, or a value that is not allowed.
     """
-    known = [name for name in LoaderConfig.__dataclass_fields__ if name != "names"]
+    known = [option.name for option in fields(LoaderConfig) if option.init]
     for name in options:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
@@ -199,6 +212,23 @@ def _sources(sources: object) -> tuple[Source, ...]:
     if not without and all(source.weight == 0 for source in sources):
         raise ConfigError("every weight is 0; at least one source must have a positive weight")
     return tuple(sources)
+
+
+def _batch_sizes(given: object) -> BatchSizes:
+    """A global batch size, or a schedule [(from_step, size), …], as a schedule that begins at step 0."""
+    what = "global_batch_size"
+    if not isinstance(given, list | tuple):
+        return ((0, _whole(what, given, 1, MAX_BATCH)),)
+    pairs = []
+    for pair in given:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ConfigError(f"{what} holds {pair!r}; a schedule is a list of (from_step, size)")
+        from_step = _whole(f"a step of {what}", pair[0], 0, MAX_IDS)
+        pairs.append((from_step, _whole(f"the size from step {from_step} of {what}", pair[1], 1, MAX_BATCH)))
+    steps = [from_step for from_step, _ in pairs]
+    if not steps or steps[0] != 0 or any(a >= b for a, b in pairwise(steps)):
+        raise ConfigError(f"{what} is {given!r}; its steps must begin at 0 and rise, as in [(0, 256), (10_000, 512)]")
+    return tuple(pair for i, pair in enumerate(pairs) if i == 0 or pair[1] != pairs[i - 1][1])
 
 
 def _outputs(outputs: object) -> tuple[Output, ...]:

@@ -20,6 +20,9 @@ from headrace.order import SourceOrder
 
 Ints = npt.NDArray[np.int64]
 
+BatchSizes = tuple[tuple[int, int], ...]
+"a schedule of global batch sizes: (from_step, size), steps rising from 0"
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -92,6 +95,11 @@ def plan_step(
     slots = np.argsort(lanes, kind="stable")
     after = Position(position.step + 1, position.counts + taken, accumulators)
     return StepPlan(position.step, sources[slots], ordinals[slots], weights, after)
+
+
+def size_at(sizes: BatchSizes, step: int) -> int:
+    """The global batch size of `step`."""
+    return next(size for from_step, size in reversed(sizes) if from_step <= step)
 
 
 def rank_slots(num_sequences: int, rank: int, world_size: int) -> slice:
