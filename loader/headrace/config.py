@@ -18,6 +18,7 @@ import torch
 
 from headrace.errors import ConfigError
 from headrace.plan import BatchSizes
+from headrace.row_lists import EXTENSIONS, is_row_list
 from headrace.weights import check_weight
 
 Packing = Literal["concat", "best_fit"]
@@ -43,9 +44,12 @@ class Source:
         weight: its share, on any scale, finite and at least 0; 0 is paused. None everywhere: proportional to tokens.
         column: the column that holds the token ids.
         max_epochs: passes over it after which it is used up, above 0; fractions are allowed. None: no limit.
+        exclude: what is left out of it, one item or several. A glob (`*`, `?`, `**`) names whole shards, relative to
+            `path`. A path that is absolute or starts with `./`, `../` or a scheme names a file of (path, row) pairs:
+            `.parquet`, `.arrow`, `.feather`, `.ipc`, `.csv` or `.jsonl` with columns `path` and `row`.
 
     Raises:
-        ConfigError: an empty name, or a weight or number of epochs that is not allowed.
+        ConfigError: an empty name, or a weight, a number of epochs or something to exclude that is not allowed.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Source:
     weight: float | None = None
     column: str = "tokens"
     max_epochs: float | None = None
+    exclude: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 100 or not self.name.isprintable():
@@ -64,6 +69,13 @@ class Source:
             check_weight(self.name, self.weight)
         if self.max_epochs is not None:
             _epochs(f"max_epochs of source {self.name!r}", self.max_epochs)
+        object.__setattr__(self, "exclude", _excluded(self.name, self.exclude))
+
+    @property
+    def exclusions(self) -> tuple[str, ...]:
+        """The items of `exclude`, each once: globs, and places of files of pairs (`row_lists.is_row_list`)."""
+        assert isinstance(self.exclude, tuple)
+        return tuple(map(str, self.exclude))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +241,32 @@ def _batch_sizes(given: object) -> BatchSizes:
     if not steps or steps[0] != 0 or any(a >= b for a, b in pairwise(steps)):
         raise ConfigError(f"{what} is {given!r}; its steps must begin at 0 and rise, as in [(0, 256), (10_000, 512)]")
     return tuple(pair for i, pair in enumerate(pairs) if i == 0 or pair[1] != pairs[i - 1][1])
+
+
+def _excluded(source: str, given: object) -> tuple[str, ...]:
+    """The items of `exclude`; a path object that could be taken for a glob gets `./` in front."""
+    items = (given,) if isinstance(given, str | os.PathLike) else given
+    if not isinstance(items, Sequence):
+        raise ConfigError(f"exclude of source {source!r} is {given!r}; it must be a glob, a file of rows, or a list")
+    texts = []
+    for item in items:
+        text = os.fspath(item) if isinstance(item, str | os.PathLike) else item
+        if not isinstance(text, str) or not text:
+            raise ConfigError(f"exclude of source {source!r} holds {item!r}; every item must be a glob or a path")
+        if isinstance(item, os.PathLike) and not is_row_list(text):
+            text = f"./{text}"
+        if is_row_list(text) and not text.lower().endswith(EXTENSIONS):
+            raise ConfigError(
+                f"exclude of source {source!r} holds {text!r}; a file of (path, row) pairs ends in one of "
+                f"{', '.join(EXTENSIONS)}, and a glob is relative to the source's path"
+            )
+        if is_row_list(text) and not {"*", "?"}.isdisjoint(text):
+            raise ConfigError(
+                f"exclude of source {source!r} holds {text!r}; a glob is relative to the source's path: take what "
+                "comes before off, or name one file of (path, row) pairs"
+            )
+        texts.append(text)
+    return tuple(dict.fromkeys(texts))
 
 
 def _outputs(outputs: object) -> tuple[Output, ...]:

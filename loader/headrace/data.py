@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.best_fit import Windows, find_windows
-from headrace.config import LoaderConfig
+from headrace.config import LoaderConfig, Source
 from headrace.ends import NO_CAP, Ending, cap_of, end_of
 from headrace.errors import SourceError
+from headrace.exclusions import read_exclusions
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.mix import PPM, weights_to_ppm
 from headrace.order import SourceOrder
 from headrace.pieces import BestFitPieces, ConcatPieces, Pieces
 from headrace.reader import BlockCache, SourceReader
+
+log = logging.getLogger("headrace")
 
 TABLE_BYTES = 48
 "what an opened document takes in its block's tables, whatever its length"
@@ -115,9 +119,7 @@ def open_data(config: LoaderConfig) -> Data:
         SourceError, ShardError: a source that can't be read, or whose ids are known not to fit the vocabulary.
     """
     with ThreadPoolExecutor(min(8, len(config.sources)), "headrace-manifest") as pool:
-        manifests = tuple(
-            pool.map(lambda source: read_manifest(source.name, source.path, column=source.column), config.sources)
-        )
+        manifests = tuple(pool.map(_read, config.sources))
     for manifest in manifests:
         _check_ids(config, manifest)
         _warn_of_short(config, manifest)
@@ -128,6 +130,17 @@ def open_data(config: LoaderConfig) -> Data:
     else:
         weights = {source.name: source.weight or 0 for source in config.sources}
     return Data(config, manifests, weights_to_ppm(weights, config.names), _windows(config, manifests))
+
+
+def _read(source: Source) -> SourceManifest:
+    """A source without what it excludes."""
+    manifest = read_manifest(source.name, source.path, column=source.column)
+    exclusions = read_exclusions(source.name, source.exclusions)
+    if not exclusions.items:
+        return manifest
+    kept = exclusions.left_out(manifest, exclusions.items)
+    log.info("source %r: %d documents left out by exclude", source.name, kept.num_excluded)
+    return kept
 
 
 def _windows(config: LoaderConfig, manifests: tuple[SourceManifest, ...]) -> tuple[Windows, ...]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +53,11 @@ class SourceManifest:
     `min_token` and `max_token` are None unless every file proves its own. `ignored` lists (path, reason).
     `fingerprint` is 32 hex digits over names, sizes and counts: the same wherever the folder lies. `join_factor` is
     how many neighbouring blocks of a shard count as one.
+
+    A manifest may be a view of another that leaves documents out (`exclusions`), `num_excluded` of them: `left_out` has
+    the sorted rows, by the shard's number, that its blocks must skip; shards without a block are left out whole.
+    `holes` has those that keep their places and are not trained, and all rows of `hole_shards` do so too. The
+    fingerprint of a view is that of the whole.
     """
 
     name: str
@@ -72,6 +77,10 @@ class SourceManifest:
     ignored: tuple[tuple[str, str], ...]
     join_factor: int
     fingerprint: str
+    left_out: Mapping[int, npt.NDArray[np.int64]] = field(default_factory=dict)
+    holes: Mapping[int, npt.NDArray[np.int64]] = field(default_factory=dict)
+    hole_shards: frozenset[int] = frozenset()
+    num_excluded: int = 0
 
     @property
     def num_blocks(self) -> int:
@@ -186,7 +195,7 @@ def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], fa
         max_token=_proved(max, [table.max_token for table in used]),
         ignored=found.ignored,
         join_factor=factor,
-        fingerprint=_fingerprint(shards, block_index, documents, tokens),
+        fingerprint=fingerprint_of(shards, block_index, documents, tokens),
     )
 
 
@@ -195,7 +204,8 @@ def _proved(choose: Callable[[Iterable[int]], int], bounds: list[int | None]) ->
     return choose(known) if known and len(known) == len(bounds) else None
 
 
-def _fingerprint(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) -> str:
+def fingerprint_of(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) -> str:
+    """32 hex digits over names, sizes and counts; `arrays` are `block_index`, `block_documents` and `block_tokens`."""
     digest = hashlib.blake2b(b"headrace manifest 1", digest_size=16)
     for shard in shards:
         digest.update(f"\0{shard.path}\0{shard.size_bytes} {shard.num_rows} {shard.num_blocks}".encode())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -20,9 +20,13 @@ from headrace.formats import Block, ShardFile
 from headrace.manifest import SourceManifest
 from headrace.order import SourceOrder
 from headrace.packing import DocumentOrder, order_documents
+from headrace.row_counts import is_listed
 
 Ints = npt.NDArray[np.int64]
 S = TypeVar("S", bound="Sized")
+
+HOLE = -1
+"where a document starts that keeps its place without being read"
 
 MAX_OPEN_SHARDS = 256
 "open files a source may hold; blocks in use keep their own mapping alive"
@@ -64,7 +68,7 @@ class SourceReader:
                 self._open.popitem(last=False)[1].close()
             file = self._open[shard] = self._manifest.open_shard(shard)
         self._open.move_to_end(shard)
-        opened = file.open_block(int(self._manifest.block_index[block]))
+        opened = self._kept(file.open_block(int(self._manifest.block_index[block])), shard)
         tokens = int(opened.lengths.sum())
         expected = int(self._manifest.block_documents[block]), int(self._manifest.block_tokens[block])
         if (len(opened.lengths), tokens) != expected:
@@ -74,6 +78,19 @@ class SourceReader:
                 "was changed or replaced: restore it"
             )
         return opened
+
+    def _kept(self, opened: Block, shard: int) -> Block:
+        """The block without rows that the manifest leaves out, and with those that are holes marked as such."""
+        left_out, holes = self._manifest.left_out.get(shard), self._manifest.holes.get(shard)
+        starts, lengths, rows = opened.starts, opened.lengths, opened.rows
+        if left_out is not None:
+            kept = np.flatnonzero(~is_listed(rows, left_out))
+            starts, lengths, rows = starts[kept], lengths[kept], rows[kept]
+        if shard in self._manifest.hole_shards:
+            starts = np.full(len(starts), HOLE, np.int64)
+        elif holes is not None:
+            starts = np.where(is_listed(rows, holes), HOLE, starts)
+        return replace(opened, starts=starts, lengths=lengths, rows=rows)
 
     def path(self, block: int) -> Path:
         """The file that holds a block."""

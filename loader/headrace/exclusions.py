@@ -1,0 +1,163 @@
+"""Documents that a source leaves out: whole shards by glob, single rows by lists of (path, row) pairs.
+
+    exclusions = read_exclusions("web", ("old/**", "/lists/duplicates.parquet"))
+    kept = exclusions.left_out(manifest, exclusions.items)
+
+Left out from the start, documents are not in the counts at all. Left out on resume they first become holes, which keep
+their places in the epoch that is under way, and then leave the counts. Everything here is a pure function of the
+manifest, the words and the lists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.errors import SourceError
+from headrace.manifest import SourceManifest
+from headrace.patterns import path_pattern
+from headrace.row_counts import count_rows
+from headrace.row_lists import RowList, is_row_list, parse_rows
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """One item of `exclude`, as the user wrote it; `digest`, 16 hex digits, is of the glob or the list's content."""
+
+    text: str
+    digest: str
+    rows: RowList | None
+    "None: a glob"
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """What one source leaves out, in the order in which the user gave it."""
+
+    items: tuple[Exclusion, ...] = ()
+
+    def left_out(self, manifest: SourceManifest, items: Sequence[Exclusion]) -> SourceManifest:
+        """`manifest` without the documents of `items`, and with counts to match.
+
+        Raises SourceError for a glob or a pair that matches nothing, a row that the shard doesn't have, or when no
+        document is left; ShardError for a block that can't be read to count what is left out of it.
+        """
+        whole, rows = _places(manifest, items)
+        documents, tokens = manifest.block_documents.copy(), manifest.block_tokens.copy()
+        gone = np.isin(manifest.block_shard, list(whole))
+        documents[gone] = tokens[gone] = 0
+        counts = count_rows(manifest, rows)
+        documents[counts.block] -= counts.documents
+        tokens[counts.block] -= counts.tokens
+        kept = np.flatnonzero(documents > 0)
+        if len(kept) == 0:
+            raise SourceError(
+                f"source '{manifest.name}': exclude leaves out all of its {manifest.num_documents} documents; a source "
+                "needs at least one: exclude less, or take the source away"
+            )
+        sizes = np.bincount(manifest.block_shard[kept], minlength=len(manifest.shards))
+        firsts = np.cumsum(sizes) - sizes
+        shards = zip(manifest.shards, firsts.tolist(), sizes.tolist(), strict=True)
+        return replace(
+            manifest,
+            shards=tuple(replace(shard, first_block=first, num_blocks=size) for shard, first, size in shards),
+            block_shard=manifest.block_shard[kept],
+            block_index=manifest.block_index[kept],
+            block_documents=documents[kept],
+            block_tokens=tokens[kept],
+            left_out=_merged(manifest.left_out, rows),
+            num_excluded=manifest.num_excluded + manifest.num_documents - int(documents.sum()),
+        )
+
+    def with_holes(self, manifest: SourceManifest, items: Sequence[Exclusion]) -> SourceManifest:
+        """`manifest` with the documents of `items` as holes: counts and places stay. Raises as `left_out` does."""
+        whole, rows = _places(manifest, items)
+        return replace(
+            manifest, holes=_merged(manifest.holes, rows), hole_shards=manifest.hole_shards | frozenset(whole)
+        )
+
+
+def read_exclusions(source: str, texts: Iterable[str]) -> Exclusions:
+    """The items of `Source.exclude`; raises SourceError, naming source and file, for a list that can't be read."""
+    return Exclusions(tuple(_read(source, text) for text in texts))
+
+
+def _read(source: str, text: str) -> Exclusion:
+    if not is_row_list(text):
+        return Exclusion(text, hashlib.blake2b(text.encode(), digest_size=8).hexdigest(), None)
+    try:
+        rows = parse_rows(text, Path(text).read_bytes())
+    except OSError as error:
+        raise SourceError(
+            f"source '{source}': exclude names the file {text}, which can't be read ({error.strerror}); a file of "
+            "(path, row) pairs must be there at every start"
+        ) from error
+    except SourceError as error:
+        raise SourceError(f"source '{source}': exclude: {error}") from error
+    return Exclusion(text, rows.digest, rows)
+
+
+def _places(manifest: SourceManifest, items: Sequence[Exclusion]) -> tuple[set[int], dict[int, Ints]]:
+    """(shards left out whole, sorted rows of other shards) by the shards' numbers."""
+    numbers = {shard.path: number for number, shard in enumerate(manifest.shards)}
+    whole: set[int] = set()
+    rows: dict[int, Ints] = {}
+    for item in items:
+        if item.rows is None:
+            whole.update(_matching(manifest, numbers, item.text))
+        else:
+            rows = _merged(rows, _numbered(manifest, numbers, item.rows))
+    return whole, {number: own for number, own in rows.items() if number not in whole}
+
+
+def _matching(manifest: SourceManifest, numbers: Mapping[str, int], glob: str) -> list[int]:
+    pattern = path_pattern(glob)
+    found = [number for path, number in numbers.items() if pattern.fullmatch(path)]
+    if not found:
+        raise SourceError(
+            f"source '{manifest.name}': exclude has {glob!r}, which matches none of the {len(numbers)} shards below "
+            f"{manifest.root}, such as {next(iter(numbers))!r}; {_hint(glob, numbers)}"
+        )
+    return found
+
+
+def _hint(glob: str, paths: Iterable[str]) -> str:
+    folder = glob.rstrip("/") + "/"
+    if any(path.startswith(folder) for path in paths):
+        return f"write {folder + '**'!r} for everything in that folder"
+    if Path(glob).is_file():
+        return f"write {'./' + glob!r} if it is a file of (path, row) pairs"
+    return "a glob is matched against the whole path below the source: '**/name*' finds names in any folder"
+
+
+def _numbered(manifest: SourceManifest, numbers: Mapping[str, int], listed: RowList) -> dict[int, Ints]:
+    prefix = f"{manifest.root}/"
+    found: dict[int, Ints] = {}
+    for path, rows in listed.rows.items():
+        number = numbers.get(path, numbers.get(path.removeprefix(prefix)))
+        what = f"source '{manifest.name}': exclude: {listed.name} names row {rows[-1]} of {path!r}"
+        if number is None:
+            raise SourceError(
+                f"{what}, which is none of the {len(numbers)} shards below {manifest.root}, such as "
+                f"{next(iter(numbers))!r}; correct the path, or take the pair away"
+            )
+        size = manifest.shards[number].num_rows
+        if int(rows[-1]) >= size:
+            raise SourceError(f"{what}, which has {size} rows (0 to {size - 1}); correct the row")
+        found[number] = np.union1d(found[number], rows) if number in found else rows
+    return found
+
+
+def _merged(one: Mapping[int, Ints], other: Mapping[int, Ints]) -> dict[int, Ints]:
+    """The rows of both, by shard."""
+    merged = dict(one)
+    for number, rows in other.items():
+        merged[number] = np.union1d(merged[number], rows) if number in merged else rows
+    return merged
