@@ -11,7 +11,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ import torch
 
 from headrace.config import OUTPUTS, Source
 from headrace.errors import ConfigError
+from headrace.given import add_sources, parse_sources
 from headrace.loader import Loader
 from headrace.manifest import SourceManifest
 
@@ -51,8 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure the loader on your own shards, next to a plain memory-mapped read of the same bytes."
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("sources", nargs="+", metavar="[NAME=]PATH[:WEIGHT]", help="a shard or a folder of shards")
-    parser.add_argument("--column", default="tokens", help="column of token ids (default: %(default)s)")
+    add_sources(parser)
     parser.add_argument("--seq-len", type=int, default=4096, help="tokens in a sequence (default: %(default)s)")
     parser.add_argument("--micro-batch", type=int, default=8, help="sequences in a batch (default: %(default)s)")
     parser.add_argument("--micro-batches", type=int, default=4, help="batches in a step (default: %(default)s)")
@@ -67,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print; returns the exit status."""
-    sources = [parse_source(text, args.column) for text in args.sources]
+    sources = parse_sources(args.sources, args.column)
     figures = measure(
         sources,
         seq_len=args.seq_len,
@@ -80,25 +79,6 @@ def run(args: argparse.Namespace) -> int:
     )
     print(json.dumps(asdict(figures)) if args.json else _text(figures))
     return 0
-
-
-def parse_source(text: str, column: str) -> Source:
-    """Read `[NAME=]PATH[:WEIGHT]`; the name defaults to the path's last part.
-
-    Raises:
-        ConfigError: a weight that is not allowed.
-    """
-    name, equals, rest = text.partition("=")
-    if not equals or "/" in name:
-        name, rest = "", text
-    path, colon, weight = rest.rpartition(":")
-    try:
-        value = float(weight) if colon else None
-    except ValueError:
-        value = None
-    if value is None:
-        path = rest
-    return Source(name or Path(path).name or path, path, value, column)
 
 
 def measure(

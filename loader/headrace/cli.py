@@ -14,6 +14,7 @@ from headrace.errors import ConfigError, HeadraceError
 COMMANDS: Final = {
     "bench": ("headrace.bench", "measure the loader on your own shards, next to a plain read of the same bytes"),
     "demo": ("headrace.demo.run", "train a tiny GPT on this machine's own text, with the dashboard beside it"),
+    "inspect": ("headrace.inspect", "say what sources hold, and how often a run would read them"),
 }
 """The module of each command, imported when it is called, and what it does.
 
@@ -24,6 +25,7 @@ _EXAMPLES = """examples:
   headrace demo                                 the dashboard and a small training run, till Ctrl-C
   headrace demo --steps 80 --exit --no-browser  the same, ending by itself with a line of JSON
   headrace bench /data/web --eos-id 0           tokens a second on your own data
+  headrace inspect /data/web                    shards, documents, tokens, lengths
 """
 
 

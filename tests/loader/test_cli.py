@@ -25,8 +25,8 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     [
         (["dmo"], "unknown command 'dmo'; did you mean 'demo'?"),
         (["Bench"], "unknown command 'Bench'; did you mean 'bench'?"),
-        (["xyzzy"], "unknown command 'xyzzy'; the commands are bench, demo"),
-        ([], "no command given; the commands are bench, demo"),
+        (["xyzzy"], "unknown command 'xyzzy'; the commands are " + ", ".join(sorted(cli.COMMANDS))),
+        ([], "no command given; the commands are " + ", ".join(cli.COMMANDS)),
         (["--vresion"], "unknown option '--vresion'; did you mean '--version'?"),
         (["demo", "--stpes", "5"], "unknown option '--stpes'; did you mean '--steps'?"),
         (["demo", "--step", "5"], "unknown option '--step'; did you mean '--steps'?"),
@@ -36,6 +36,7 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (["demo", "--port", "70000"], "argument --port: it is '70000'; it must be a whole number from 0 to 65535"),
         (["demo", "--ranks", "3"], "argument --ranks: invalid choice: 3"),
         (["bench", "/data", "--seqlen", "5"], "unknown option '--seqlen'; did you mean '--seq-len'?"),
+        (["inspect", "/data", "--ful"], "unknown option '--ful'; did you mean '--full'?"),
     ],
 )
 def test_misuse(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
@@ -47,7 +48,7 @@ def test_a_value_that_fits_no_run_is_refused(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "headrace demo: --edit-at is 5; with 5 steps it must be below 5\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["demo", "--help"], ["bench", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], *([name, "--help"] for name in cli.COMMANDS)])
 def test_help_has_examples(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(words)
