@@ -24,6 +24,7 @@ from headrace.weights import check_weight
 Packing = Literal["concat", "best_fit"]
 OnExhausted = Literal["renormalise", "stop"]
 OnDataChange = Literal["error", "append"]
+OnBadData = Literal["stop", "mask"]
 Remainder = Literal["pad", "drop"]
 Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
 
@@ -107,6 +108,7 @@ class LoaderConfig:
     on_exhausted: OnExhausted = "renormalise"
     remainder: Remainder = "pad"
     on_data_change: OnDataChange = "error"
+    on_bad_data: OnBadData = "stop"
     allow_drop: bool = False
     names: tuple[str, ...] = field(init=False)
     batch_sizes: BatchSizes = field(init=False)
@@ -139,6 +141,7 @@ class LoaderConfig:
             ("on_exhausted", OnExhausted),
             ("remainder", Remainder),
             ("on_data_change", OnDataChange),
+            ("on_bad_data", OnBadData),
         ):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(map(repr, get_args(choices)))

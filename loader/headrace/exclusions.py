@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import SourceError
-from headrace.manifest import SourceManifest
+from headrace.manifest import Shard, SourceManifest, bounds_of
 from headrace.patterns import path_pattern
 from headrace.row_counts import count_rows
 from headrace.row_lists import RowList, is_row_list, parse_rows
@@ -43,11 +43,24 @@ class Exclusions:
 
     items: tuple[Exclusion, ...] = ()
 
-    def left_out(self, manifest: SourceManifest, items: Sequence[Exclusion]) -> SourceManifest:
-        """`manifest` without the documents of `items`, and with counts to match.
+    def leaves_out(self, path: str) -> bool:
+        """Whether a glob matches the shard at this relative path."""
+        return any(path_pattern(item.text).fullmatch(path) for item in self.items if item.rows is None)
 
-        Raises SourceError for a glob or a pair that matches nothing, a row that the shard doesn't have, or when no
-        document is left; ShardError for a block that can't be read to count what is left out of it.
+    def check(self, manifest: SourceManifest) -> None:
+        """Raises SourceError for a glob or a pair that matches nothing in the whole source, or a row it lacks."""
+        numbers = _numbers(manifest)
+        for item in self.items:
+            if item.rows is None:
+                _check_glob(manifest, numbers, item.text)
+            else:
+                _check_rows(manifest, numbers, item.rows)
+
+    def left_out(self, manifest: SourceManifest, items: Sequence[Exclusion]) -> SourceManifest:
+        """`manifest`, or a part of it, without the documents of `items`, and with counts to match.
+
+        Raises SourceError when no document is left; ShardError for a block that can't be read to count what is left
+        out of it.
         """
         whole, rows = _places(manifest, items)
         documents, tokens = manifest.block_documents.copy(), manifest.block_tokens.copy()
@@ -62,22 +75,23 @@ class Exclusions:
                 f"source '{manifest.name}': exclude leaves out all of its {manifest.num_documents} documents; a source "
                 "needs at least one: exclude less, or take the source away"
             )
-        sizes = np.bincount(manifest.block_shard[kept], minlength=len(manifest.shards))
-        firsts = np.cumsum(sizes) - sizes
-        shards = zip(manifest.shards, firsts.tolist(), sizes.tolist(), strict=True)
+        shards = _without(manifest, np.bincount(manifest.block_shard[kept], minlength=len(manifest.shards)), rows)
+        low, high = bounds_of(shards)
         return replace(
             manifest,
-            shards=tuple(replace(shard, first_block=first, num_blocks=size) for shard, first, size in shards),
+            shards=shards,
             block_shard=manifest.block_shard[kept],
             block_index=manifest.block_index[kept],
             block_documents=documents[kept],
             block_tokens=tokens[kept],
             left_out=_merged(manifest.left_out, rows),
             num_excluded=manifest.num_excluded + manifest.num_documents - int(documents.sum()),
+            min_token=low,
+            max_token=high,
         )
 
     def with_holes(self, manifest: SourceManifest, items: Sequence[Exclusion]) -> SourceManifest:
-        """`manifest` with the documents of `items` as holes: counts and places stay. Raises as `left_out` does."""
+        """`manifest`, or a part of it, with the documents of `items` as holes: counts and places stay."""
         whole, rows = _places(manifest, items)
         return replace(
             manifest, holes=_merged(manifest.holes, rows), hole_shards=manifest.hole_shards | frozenset(whole)
@@ -104,28 +118,69 @@ def _read(source: str, text: str) -> Exclusion:
     return Exclusion(text, rows.digest, rows)
 
 
+def _numbers(manifest: SourceManifest) -> dict[str, int]:
+    return {shard.path: number for number, shard in enumerate(manifest.shards)}
+
+
 def _places(manifest: SourceManifest, items: Sequence[Exclusion]) -> tuple[set[int], dict[int, Ints]]:
     """(shards left out whole, sorted rows of other shards) by the shards' numbers."""
-    numbers = {shard.path: number for number, shard in enumerate(manifest.shards)}
+    numbers = _numbers(manifest)
     whole: set[int] = set()
     rows: dict[int, Ints] = {}
     for item in items:
         if item.rows is None:
-            whole.update(_matching(manifest, numbers, item.text))
+            pattern = path_pattern(item.text)
+            whole.update(number for path, number in numbers.items() if pattern.fullmatch(path))
         else:
             rows = _merged(rows, _numbered(manifest, numbers, item.rows))
     return whole, {number: own for number, own in rows.items() if number not in whole}
 
 
-def _matching(manifest: SourceManifest, numbers: Mapping[str, int], glob: str) -> list[int]:
-    pattern = path_pattern(glob)
-    found = [number for path, number in numbers.items() if pattern.fullmatch(path)]
-    if not found:
+def _numbered(manifest: SourceManifest, numbers: Mapping[str, int], listed: RowList) -> dict[int, Ints]:
+    found: dict[int, Ints] = {}
+    for path, rows in listed.rows.items():
+        number = _number(manifest, numbers, path)
+        if number is not None:
+            found[number] = np.union1d(found[number], rows) if number in found else rows
+    return found
+
+
+def _number(manifest: SourceManifest, numbers: Mapping[str, int], path: str) -> int | None:
+    """The shard at a path that is relative to the source, or whole."""
+    return numbers.get(path, numbers.get(path.removeprefix(f"{manifest.root}/")))
+
+
+def _without(manifest: SourceManifest, num_blocks: Ints, rows: Mapping[int, Ints]) -> tuple[Shard, ...]:
+    """The shards with so many blocks left; a file proves nothing of the ids that are left once some are gone."""
+    firsts = np.cumsum(num_blocks) - num_blocks
+    shards = []
+    for number, shard in enumerate(manifest.shards):
+        shards.append(replace(shard, first_block=int(firsts[number]), num_blocks=int(num_blocks[number])))
+        if number in rows:
+            shards[-1] = replace(shards[-1], min_token=None, max_token=None)
+    return tuple(shards)
+
+
+def _check_glob(manifest: SourceManifest, numbers: Mapping[str, int], glob: str) -> None:
+    if not any(map(path_pattern(glob).fullmatch, numbers)):
         raise SourceError(
             f"source '{manifest.name}': exclude has {glob!r}, which matches none of the {len(numbers)} shards below "
             f"{manifest.root}, such as {next(iter(numbers))!r}; {_hint(glob, numbers)}"
         )
-    return found
+
+
+def _check_rows(manifest: SourceManifest, numbers: Mapping[str, int], listed: RowList) -> None:
+    for path, rows in listed.rows.items():
+        what = f"source '{manifest.name}': exclude: {listed.name} names row {rows[-1]} of {path!r}"
+        number = _number(manifest, numbers, path)
+        if number is None:
+            raise SourceError(
+                f"{what}, which is none of the {len(numbers)} shards below {manifest.root}, such as "
+                f"{next(iter(numbers))!r}; correct the path, or take the pair away"
+            )
+        size = manifest.shards[number].num_rows
+        if int(rows[-1]) >= size:
+            raise SourceError(f"{what}, which has {size} rows (0 to {size - 1}); correct the row")
 
 
 def _hint(glob: str, paths: Iterable[str]) -> str:
@@ -135,24 +190,6 @@ def _hint(glob: str, paths: Iterable[str]) -> str:
     if Path(glob).is_file():
         return f"write {'./' + glob!r} if it is a file of (path, row) pairs"
     return "a glob is matched against the whole path below the source: '**/name*' finds names in any folder"
-
-
-def _numbered(manifest: SourceManifest, numbers: Mapping[str, int], listed: RowList) -> dict[int, Ints]:
-    prefix = f"{manifest.root}/"
-    found: dict[int, Ints] = {}
-    for path, rows in listed.rows.items():
-        number = numbers.get(path, numbers.get(path.removeprefix(prefix)))
-        what = f"source '{manifest.name}': exclude: {listed.name} names row {rows[-1]} of {path!r}"
-        if number is None:
-            raise SourceError(
-                f"{what}, which is none of the {len(numbers)} shards below {manifest.root}, such as "
-                f"{next(iter(numbers))!r}; correct the path, or take the pair away"
-            )
-        size = manifest.shards[number].num_rows
-        if int(rows[-1]) >= size:
-            raise SourceError(f"{what}, which has {size} rows (0 to {size - 1}); correct the row")
-        found[number] = np.union1d(found[number], rows) if number in found else rows
-    return found
 
 
 def _merged(one: Mapping[int, Ints], other: Mapping[int, Ints]) -> dict[int, Ints]:

@@ -6,6 +6,7 @@ Read from footers, in parallel; the only arrays are one entry a block.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +22,15 @@ from headrace.errors import DataError, SourceError
 from headrace.formats import BlockTable, ShardFile, open_shard
 from headrace.formats.joined import JoinedShard, join_table
 
+log = logging.getLogger("headrace")
+
 MAX_BLOCKS: Final = 1 << 22
 """Blocks a source has at most: beyond, neighbouring blocks of a shard are joined."""
 
 _MAX_THREADS: Final = 16
 _FILES_AT_ONCE: Final = 8
+_NOTHING: Final = np.empty(0, np.int64)
+_NO_BLOCKS: Final = BlockTable(_NOTHING, _NOTHING, _NOTHING, _NOTHING, 0, 0, np.dtype(np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Shard:
     """One file of a source: `path` is relative to the source's root, with forward slashes.
 
     Its blocks are `first_block` ≤ block < `first_block + num_blocks` of the manifest; those without a document are
-    not among them.
+    not among them. `min_token` and `max_token` are set only where the file itself proves them.
     """
 
     path: str
@@ -41,6 +46,8 @@ class Shard:
     num_rows: int
     first_block: int
     num_blocks: int
+    min_token: int | None = None
+    max_token: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +121,20 @@ def read_manifest(
     column: str = "tokens",
     max_blocks: int = MAX_BLOCKS,
     on_progress: Callable[[int, int], None] | None = None,
+    is_left_out: Callable[[str], bool] = lambda path: False,
 ) -> SourceManifest:
     """Lists and counts source `name` at `root`, a folder or a single file.
 
-    `on_progress(done, total)` is called in this thread after each shard. Raises SourceError when the path is missing
-    or holds no shard, no document, negative ids, or a shard without the column; ShardError when a shard can't be
-    read. Both name the source and the file.
+    `on_progress(done, total)` is called in this thread after each shard. A shard of which `is_left_out(path)` is true
+    and which can't be read is listed as one without rows. Raises SourceError when the path is missing or holds no
+    shard, no document, or a shard without the column; ShardError when a shard can't be read. Both name the source and
+    the file.
     """
     found = discover(name, root)
     tables: list[BlockTable] = []
     num_blocks, factor = 0, 1
     allowed = max(max_blocks, len(found.files))
-    for table in _read_tables(name, found, column):
+    for table in _read_tables(name, found, column, is_left_out):
         tables.append(join_table(table, factor))
         num_blocks += tables[-1].num_blocks
         while num_blocks > allowed:
@@ -135,15 +144,24 @@ def read_manifest(
         if on_progress is not None:
             on_progress(len(tables), len(found.files))
     manifest = _assemble(name, found, column, tables, factor)
-    _check(manifest, tables)
+    _check(manifest)
     return manifest
 
 
-def _read_tables(name: str, found: Found, column: str) -> Iterator[BlockTable]:
+def _read_tables(name: str, found: Found, column: str, is_left_out: Callable[[str], bool]) -> Iterator[BlockTable]:
     """The table of every shard, in order; the first fault in that order is raised with the source's name."""
 
     def read(files: Sequence[tuple[str, int]]) -> list[BlockTable]:
-        return [_read_table(found.root / path, column, size_bytes) for path, size_bytes in files]
+        return [read_one(path, size_bytes) for path, size_bytes in files]
+
+    def read_one(path: str, size_bytes: int) -> BlockTable:
+        try:
+            return _read_table(found.root / path, column, size_bytes)
+        except DataError as error:
+            if not is_left_out(path):
+                raise
+            log.warning("source %r: a shard that is left out can't be read, and is counted as empty: %s", name, error)
+            return _NO_BLOCKS
 
     threads = min(_MAX_THREADS, 4 * (os.cpu_count() or 1), len(found.files))
     step = max(1, min(_FILES_AT_ONCE, len(found.files) // (4 * threads)))
@@ -171,13 +189,16 @@ def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], fa
     first_blocks = np.cumsum([0, *counts])
     num_rows = [int(table.num_rows.sum()) for table in tables]
     shards = tuple(
-        Shard(path, size_bytes, rows, int(first), count)
-        for (path, size_bytes), rows, first, count in zip(found.files, num_rows, first_blocks[:-1], counts, strict=True)
+        Shard(path, size_bytes, rows, int(first), count, table.min_token, table.max_token)
+        for (path, size_bytes), rows, first, count, table in zip(
+            found.files, num_rows, first_blocks[:-1], counts, tables, strict=True
+        )
     )
     documents = np.concatenate([table.num_documents[indices] for table, indices in zip(tables, kept, strict=True)])
     tokens = np.concatenate([table.num_tokens[indices] for table, indices in zip(tables, kept, strict=True)])
     block_index = np.concatenate(kept).astype(np.int32)
     used = [table for table, count in zip(tables, counts, strict=True) if count] or tables
+    low, high = bounds_of(shards)
     return SourceManifest(
         name=name,
         root=found.root,
@@ -191,17 +212,21 @@ def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], fa
         num_empty=sum(table.num_empty for table in tables),
         num_null=sum(table.num_null for table in tables),
         token_dtype=min((table.token_dtype for table in used), key=lambda dtype: np.iinfo(dtype).max),
-        min_token=_proved(min, [table.min_token for table in used]),
-        max_token=_proved(max, [table.max_token for table in used]),
+        min_token=low,
+        max_token=high,
         ignored=found.ignored,
         join_factor=factor,
         fingerprint=fingerprint_of(shards, block_index, documents, tokens),
     )
 
 
-def _proved(choose: Callable[[Iterable[int]], int], bounds: list[int | None]) -> int | None:
-    known = [bound for bound in bounds if bound is not None]
-    return choose(known) if known and len(known) == len(bounds) else None
+def bounds_of(shards: Iterable[Shard]) -> tuple[int | None, int | None]:
+    """The smallest and the largest id of the shards with documents; None unless every one proves its own."""
+    used = [shard for shard in shards if shard.num_blocks]
+    lows = [shard.min_token for shard in used if shard.min_token is not None]
+    highs = [shard.max_token for shard in used if shard.max_token is not None]
+    low = min(lows) if lows and len(lows) == len(used) else None
+    return low, max(highs) if highs and len(highs) == len(used) else None
 
 
 def fingerprint_of(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) -> str:
@@ -214,17 +239,11 @@ def fingerprint_of(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) 
     return digest.hexdigest()
 
 
-def _check(manifest: SourceManifest, tables: list[BlockTable]) -> None:
-    """Refuses what can be known from the counts alone: no document at all, negative ids."""
+def _check(manifest: SourceManifest) -> None:
+    """Refuses a source without a document."""
     if manifest.num_documents == 0:
         raise SourceError(
             f"source '{manifest.name}': {manifest.root} has {manifest.num_rows} rows in {len(manifest.shards)} shards "
             f"and none is a document ({manifest.num_empty} empty, {manifest.num_null} null); "
             "a source needs at least one non-empty row"
         )
-    for shard, table in zip(manifest.shards, tables, strict=True):
-        if table.min_token is not None and table.min_token < 0:
-            raise SourceError(
-                f"source '{manifest.name}': {manifest.root / shard.path} has id {table.min_token} "
-                f"in column '{manifest.column}'; ids must be at least 0"
-            )

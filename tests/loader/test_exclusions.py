@@ -62,6 +62,7 @@ def contents(manifest: SourceManifest) -> list[tuple[int, int, int]]:
 
 def left_out(manifest: SourceManifest, *texts: str) -> SourceManifest:
     exclusions = read_exclusions(manifest.name, texts)
+    exclusions.check(manifest)
     return exclusions.left_out(manifest, exclusions.items)
 
 

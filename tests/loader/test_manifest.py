@@ -165,16 +165,6 @@ def test_the_type_is_the_narrowest_and_the_bounds_are_proved_by_every_file(folde
     assert (manifest.min_token, manifest.max_token) == (None, None)
 
 
-def test_negative_ids_that_a_file_proves_are_refused(folder: Path) -> None:
-    """F15: an int16 column with negatives."""
-    parquet(folder / "a.parquet", [[1]], pa.list_(pa.int16()))
-    parquet(folder / "b.parquet", [[1, -5]], pa.list_(pa.int16()))
-    with pytest.raises(
-        SourceError, match=r"source 'web': .*b\.parquet has id -5 in column 'tokens'; ids must be at least 0"
-    ):
-        read_manifest("web", folder)
-
-
 def test_the_fingerprint_is_of_names_sizes_and_counts(folder: Path, tmp_path: Path) -> None:
     parquet(folder / "x/a.parquet", [[1], [2]])
     arrow(folder / "b.arrow", [[3]])
