@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ShardError,
         SourceError,
         StateError,
+        TransformError,
     )
     from headrace.loader import Loader
     from headrace.trace import Traced
@@ -40,6 +41,7 @@ __all__ = [
     "SourceError",
     "StateError",
     "Traced",
+    "TransformError",
 ]
 
 _MODULES = {"Batch": "batch", "Source": "config", "Loader": "loader", "Traced": "trace"}

@@ -6,6 +6,7 @@
     │   ├── SourceError               a source as a whole: no such path, no shards, no column
     │   └── ShardError                one shard: unreadable, changed, corrupt, ids out of range
     ├── StateError(ValueError)        a checkpoint that does not fit this loader
+    ├── TransformError(ValueError)    what a transform returned
     └── AgreementError(RuntimeError)  ranks that differ, or that can no longer reach each other
 
 Each message says what was wrong, the value, what is allowed and what to do, and names the source, file, row or rank.
@@ -34,6 +35,10 @@ class ShardError(DataError, ValueError):
 
 class StateError(HeadraceError, ValueError):
     """A checkpoint that does not fit this loader; names what differs."""
+
+
+class TransformError(HeadraceError, ValueError):
+    """What the user's transform returned can't be a sequence; names the source and the sequence."""
 
 
 class AgreementError(HeadraceError, RuntimeError):

@@ -13,6 +13,7 @@ from headrace.errors import (
     ShardError,
     SourceError,
     StateError,
+    TransformError,
 )
 
 
@@ -24,6 +25,7 @@ from headrace.errors import (
         (SourceError, (DataError, ValueError)),
         (ShardError, (DataError, ValueError)),
         (StateError, (HeadraceError, ValueError)),
+        (TransformError, (HeadraceError, ValueError)),
         (AgreementError, (HeadraceError, RuntimeError)),
     ],
 )
