@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _kernel_cache() -> Path | None:
     # numba looks at a kernel's own file only, yet kernels of one module are compiled into those of another.
     sources = hashlib.blake2b(digest_size=8)
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         text = path.read_bytes()
         if b"@compiled" in text:
             sources.update(text)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.formats.faults import CorruptError
-from headrace.formats.ipc.flatbuffer import INT64, Memory, Positions, Tables, gather, gather_int64, read
+from headrace.formats.ipc.flatbuffer import INT64, Memory, Positions, read
+from headrace.formats.ipc.headers import read_headers
 from headrace.formats.ipc.messages import Messages
 from headrace.formats.ipc.schema import Layout, TokenColumn
 
@@ -30,9 +31,6 @@ _SLOTS: Final = {
 _UNCOMPRESSED: Final = -1
 _CODECS: Final[dict[int, Literal["lz4", "zstd"]]] = {0: "lz4", 1: "zstd"}
 _ALIGNMENT: Final = 64
-_RECORD_BATCH: Final = 3
-_MAX_ROWS: Final = (1 << 31) - 1
-_MAX_ELEMENTS: Final = 1 << 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,68 +58,45 @@ class Batches:
         """Whether any of the batches must be decoded before its buffers can be read."""
         return bool((self.codec != _UNCOMPRESSED).any())
 
+    def in_memory(self) -> Batches:
+        """The same, said to be in memory of their own."""
+        return replace(self, is_decoded=True)
 
-def locate(memory: Memory, column: TokenColumn, messages: Messages) -> Batches:
-    """Reads the headers of `messages`; raises CorruptError where one is damaged or points outside the file."""
-    has_marker = gather(memory, messages.offsets, "<u4") == 0xFFFFFFFF
-    roots = Tables.roots(memory, messages.offsets + np.where(has_marker, 8, 4), 3)
-    if (roots.numbers(1, "<i1") != _RECORD_BATCH).any():
-        raise CorruptError("has a message that is no record batch where its footer says there is one")
-    headers = roots.tables(2, 5)
-    (node, buffer), (num_nodes, num_buffers) = (both.T for both in headers.vectors(1, 2))
-    num_own_nodes = 1 + column.is_nested
-    if (num_nodes < column.node + num_own_nodes).any():
-        raise CorruptError("has a record batch with fewer columns than the schema")
-    words = _words(memory, node + 16 * column.node, 2 * num_own_nodes)
-    num_rows, num_nulls, num_elements, num_element_nulls = words[:, 0], words[:, 1], words[:, -2], words[:, -1]
-    if ((words < 0) | (words > _MAX_ELEMENTS)).any() or (num_rows > _MAX_ROWS).any():
-        raise CorruptError(f"has a record batch with an impossible length; at most {_MAX_ROWS} rows are allowed")
-    first = column.buffer + _num_variadic(memory, column, headers, len(messages))
+
+def locate(
+    memory: Memory,
+    column: TokenColumn,
+    messages: Messages,
+    *,
+    bodies: Positions | None = None,
+    size_bytes: int | None = None,
+) -> Batches:
+    """Reads the headers of `messages`; raises CorruptError where one is damaged or points outside the file.
+
+    Where `memory` holds the headers alone, `bodies`, int64 (n,), are the bytes of the file, of `size_bytes`, where the
+    messages' bodies start; positions are then bytes of the file.
+    """
     slots = _SLOTS[column.layout] if column.has_elements else _SLOTS[column.layout][:-2]
-    if ((first < 0) | (first + len(slots) > num_buffers)).any():
-        raise CorruptError("has a record batch with fewer buffers than the schema")
-    positions, sizes = _buffers(memory, slots, buffer + 16 * first, messages.bodies)
-    codec = _codecs(memory, headers, len(messages))
+    num = len(messages)
+    counts, codec = np.empty((num, 4), np.int64), np.empty(num, np.int64)
+    positions, sizes = np.zeros((2, num, 4), np.int64)
+    read_headers(
+        memory,
+        messages.offsets,
+        messages.bodies if bodies is None else bodies,
+        memory.size if size_bytes is None else size_bytes,
+        column.node,
+        1 + column.is_nested,
+        column.buffer,
+        column.views,
+        np.array(slots, np.int64),
+        counts,
+        positions,
+        sizes,
+        codec,
+    )
+    num_rows, num_nulls, num_elements, num_element_nulls = counts.T
     return Batches(memory, num_rows, num_elements, num_nulls, num_element_nulls, positions, sizes, codec)
-
-
-def _words(memory: Memory, positions: Positions, count: int) -> Positions:
-    """`count` int64 words from each of `positions` (n,) on, as (n, count)."""
-    return gather_int64(memory, positions[:, None] + 8 * np.arange(count), "<i8")
-
-
-def _codecs(memory: Memory, headers: Tables, num_batches: int) -> Positions:
-    codec = np.full(num_batches, _UNCOMPRESSED, np.int64)
-    compressed = headers.present(3)
-    if compressed.any():
-        codec[compressed] = headers.where(compressed).tables(3, 1).numbers(0, "<i1")
-    return codec
-
-
-def _num_variadic(memory: Memory, column: TokenColumn, headers: Tables, num_batches: int) -> Positions:
-    """How many buffers the view columns before the token column have beyond their fixed ones, int64 (n,)."""
-    if column.views == 0 or num_batches == 0:
-        return np.zeros(num_batches, np.int64)
-    counts, num_counts = (vector[:, 0] for vector in headers.vectors(4))
-    if (num_counts < column.views).any():
-        raise CorruptError("has a record batch without the buffer counts of its view columns")
-    totals: Positions = np.add.reduce(_words(memory, counts, column.views), axis=1)
-    return totals
-
-
-def _buffers(
-    memory: Memory, slots: tuple[int, ...], descriptions: Positions, bodies: Positions
-) -> tuple[Positions, Positions]:
-    """Positions and sizes of the column's buffers, int64 (n, 4) each, from what the header has at `descriptions`."""
-    words = _words(memory, descriptions, 2 * len(slots))
-    positions = np.zeros((len(bodies), 4), np.int64)
-    sizes = np.zeros((len(bodies), 4), np.int64)
-    positions[:, slots] = bodies[:, None] + words[:, 0::2]
-    sizes[:, slots] = words[:, 1::2]
-    outside = (sizes < 0) | (positions < 0) | (sizes > memory.size - positions)
-    if (outside & (sizes != 0)).any():
-        raise CorruptError("has a record batch whose data lies outside the file")
-    return positions, sizes
 
 
 def select(batches: Batches, first: int, last: int) -> Batches:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.formats.faults import BadRowError, CorruptError
 from headrace.formats.ipc.batches import ELEMENT_VALIDITY, OFFSETS, VALIDITY, VALUES, Batches
-from headrace.formats.ipc.flatbuffer import Memory, Positions, gather, gather_int64
+from headrace.formats.ipc.flatbuffer import Positions, gather
+from headrace.formats.ipc.headers import signed_at
 from headrace.formats.ipc.schema import Layout, TokenColumn
+from headrace.kernels import compiled
+
+_NULL, _FLAT, _FIXED, _OFFSETS = range(4)
+_KINDS = {
+    Layout.NULL: _NULL,
+    Layout.FLAT: _FLAT,
+    Layout.FIXED_SIZE_LIST: _FIXED,
+    Layout.LIST: _OFFSETS,
+    Layout.LARGE_LIST: _OFFSETS,
+}
+OFFSET_BYTES = {Layout.LIST: 4, Layout.LARGE_LIST: 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,103 +54,125 @@ def read_rows(column: TokenColumn, batches: Batches, skip: int = 0, take: int | 
     CorruptError for a batch whose buffers are too short.
     """
     _check_buffers(column, batches)
-    rows_in_batch = count_rows(column, batches)
-    total = int(rows_in_batch.sum())
+    total = int(count_rows(column, batches).sum())
     stop = total if take is None else skip + take
     if stop > total:
         raise CorruptError(f"has {total - skip} rows where {stop - skip} are expected")
-    first_row = np.cumsum(rows_in_batch) - rows_in_batch
-    batch = np.repeat(np.arange(len(rows_in_batch)), _clipped(rows_in_batch, first_row, skip, stop))
-    row_in_batch = np.arange(skip, stop) - first_row[batch]
-    is_null = _nulls(column, batches, batch, row_in_batch)
-    begin, end = _bounds(column, batches, batch, row_in_batch)
-    _check_bounds(begin, end, batches.num_elements[batch])
-    lengths = np.where(is_null, 0, end - begin)
-    _check_elements(column, batches, batch, begin, lengths)
-    starts = batches.positions[batch, VALUES] + begin * column.dtype.itemsize
+    batch, row_in_batch, starts, lengths = np.empty((4, stop - skip), np.int64)
+    is_null = np.empty(stop - skip, np.bool_)
+    bad = _find_rows(
+        batches.memory,
+        _KINDS[column.layout],
+        OFFSET_BYTES.get(column.layout, column.list_size),
+        column.dtype.itemsize,
+        batches.num_rows,
+        batches.num_elements,
+        batches.num_nulls,
+        batches.positions,
+        batches.sizes,
+        skip,
+        batch,
+        row_in_batch,
+        starts,
+        lengths,
+        is_null,
+    )
+    if bad >= 0:
+        begin, end, elements = starts[bad], lengths[bad], batches.num_elements[batch[bad]]
+        raise BadRowError(bad, f"has list offsets {begin} to {end} in a batch of {elements} elements")
+    _check_elements(column, batches, batch, starts, lengths)
     return Rows(batch, row_in_batch, starts, lengths, is_null)
 
 
-def _clipped(rows_in_batch: Positions, first_row: Positions, skip: int, stop: int) -> Positions:
-    """How many of each batch's rows lie in skip ≤ row < stop."""
-    first, last = np.maximum(first_row, skip), np.minimum(first_row + rows_in_batch, stop)
-    return np.where(last > first, last - first, 0)
+@compiled
+def _find_rows(
+    memory: Any,
+    kind: int,
+    width: int,
+    item: int,
+    num_rows: Any,
+    num_elements: Positions,
+    num_nulls: Positions,
+    positions: Positions,
+    sizes: Positions,
+    skip: int,
+    batch: Positions,
+    row_in_batch: Positions,
+    starts: Positions,
+    lengths: Positions,
+    is_null: npt.NDArray[np.bool_],
+) -> int:
+    """Fill the columns of `Rows`; returns −1, or the first row whose bounds are impossible.
 
-
-def _nulls(column: TokenColumn, batches: Batches, batch: Positions, row: Positions) -> npt.NDArray[np.bool_]:
-    if column.layout is Layout.NULL:
-        return np.ones(len(batch), np.bool_)
-    is_null = np.zeros(len(batch), np.bool_)
-    if column.layout is Layout.FLAT or not batches.num_nulls.any():
-        return is_null
-    has_bitmap = ((batches.sizes[:, VALIDITY] > 0) & (batches.num_nulls != 0))[batch]
-    of = batch[has_bitmap]
-    is_null[has_bitmap] = ~_bits(batches.memory, batches.positions[of, VALIDITY], row[has_bitmap])
-    return is_null
-
-
-def _bits(memory: Memory, bitmaps: Positions, index: Positions) -> npt.NDArray[np.bool_]:
-    """Bit `index` of the bitmap at byte `bitmaps`, both (n,)."""
-    bytes_ = gather_int64(memory, bitmaps + (index >> 3), "<u1")
-    return ((bytes_ >> (index & 7)) & 1).astype(np.bool_)
-
-
-def _bounds(column: TokenColumn, batches: Batches, batch: Positions, row: Positions) -> tuple[Positions, Positions]:
-    """First element and the element after the last of each row, within its batch."""
-    if column.layout is Layout.NULL:
-        return np.zeros_like(row), np.zeros_like(row)
-    if column.layout is Layout.FLAT:
-        return np.zeros_like(row), batches.num_rows[batch]
-    if column.layout is Layout.FIXED_SIZE_LIST:
-        return row * column.list_size, (row + 1) * column.list_size
-    width = _OFFSET_BYTES[column.layout]
-    at = batches.positions[batch, OFFSETS] + row * width
-    return gather_int64(batches.memory, at, f"<i{width}"), gather_int64(batches.memory, at + width, f"<i{width}")
-
-
-_OFFSET_BYTES = {Layout.LIST: 4, Layout.LARGE_LIST: 8}
+    `width` is the bytes of an offset or, where there are none, the length of every list. Of an impossible row,
+    `starts` and `lengths` hold the bounds that it has.
+    """
+    at = 0
+    row: Any = np.int64(-skip)
+    for b in range(num_rows.shape[0]):
+        in_batch: Any = 1 if kind == _FLAT else num_rows[b]
+        has_bitmap = kind >= _FIXED and num_nulls[b] != 0 and sizes[b, VALIDITY] > 0
+        offsets = positions[b, OFFSETS]
+        for r in range(max(0, -row), min(in_batch, lengths.shape[0] - row)):
+            begin: Any = np.int64(0)
+            end: Any = np.int64(0)
+            if kind == _FLAT:
+                end = num_rows[b]
+            elif kind == _FIXED:
+                begin, end = r * width, (r + 1) * width
+            elif kind == _OFFSETS:
+                begin = signed_at(memory, offsets + r * width, width)
+                end = signed_at(memory, offsets + (r + 1) * width, width)
+            empty = kind == _NULL or (has_bitmap and not memory[positions[b, VALIDITY] + (r >> 3)] >> (r & 7) & 1)
+            batch[at], row_in_batch[at], is_null[at] = b, r, empty
+            if begin < 0 or end < begin or end > num_elements[b]:
+                starts[at], lengths[at] = begin, end
+                return at
+            starts[at] = positions[b, VALUES] + begin * item
+            lengths[at] = 0 if empty else end - begin
+            at += 1
+        row += in_batch
+    return -1
 
 
 def _check_buffers(column: TokenColumn, batches: Batches) -> None:
     """Refuses buffers too short for what the headers say, before anything is allocated by it."""
-    for slot, count in ((VALIDITY, batches.num_rows), (ELEMENT_VALIDITY, batches.num_elements)):
-        _check_size(batches, slot, (count + 7) // 8, batches.sizes[:, slot] > 0)
-    width = _OFFSET_BYTES.get(column.layout)
-    if width is not None:
-        _check_size(batches, OFFSETS, (batches.num_rows + 1) * width, batches.num_rows > 0)
+    width = OFFSET_BYTES.get(column.layout, 0)
+    batch, slot, needed = _find_short(batches.num_rows, batches.num_elements, batches.sizes, width)
+    if batch >= 0:
+        raise CorruptError(f"has a buffer of {batches.sizes[batch, slot]} bytes where {needed} are needed")
     if column.layout is Layout.FIXED_SIZE_LIST and (batches.num_rows * column.list_size > batches.num_elements).any():
         raise CorruptError(f"has a record batch with too few elements for lists of {column.list_size}")
 
 
-def _check_size(batches: Batches, slot: int, needed: Positions, where: npt.NDArray[np.bool_]) -> None:
-    short = where & (batches.sizes[:, slot] < needed)
-    if short.any():
-        batch = int(np.argmax(short))
-        raise CorruptError(f"has a buffer of {batches.sizes[batch, slot]} bytes where {needed[batch]} are needed")
-
-
-def _check_bounds(begin: Positions, end: Positions, num_elements: Positions) -> None:
-    wrong = (begin < 0) | (end < begin) | (end > num_elements)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise BadRowError(
-            row, f"has list offsets {begin[row]} to {end[row]} in a batch of {num_elements[row]} elements"
-        )
+@compiled
+def _find_short(num_rows: Positions, num_elements: Positions, sizes: Positions, width: int) -> tuple[int, int, int]:
+    """(batch, slot, bytes needed) of the first bitmap or offsets buffer that is too short, or −1 three times."""
+    for b in range(num_rows.shape[0]):
+        if 0 < sizes[b, VALIDITY] < (num_rows[b] + 7) // 8:
+            return b, VALIDITY, (num_rows[b] + 7) // 8
+        if 0 < sizes[b, ELEMENT_VALIDITY] < (num_elements[b] + 7) // 8:
+            return b, ELEMENT_VALIDITY, (num_elements[b] + 7) // 8
+        if width > 0 and num_rows[b] > 0 and sizes[b, OFFSETS] < (num_rows[b] + 1) * width:
+            return b, OFFSETS, (num_rows[b] + 1) * width
+    return -1, -1, -1
 
 
 def _check_elements(
-    column: TokenColumn, batches: Batches, batch: Positions, begin: Positions, lengths: Positions
+    column: TokenColumn, batches: Batches, batch: Positions, starts: Positions, lengths: Positions
 ) -> None:
     """Refuses null elements inside documents; behind null rows, or outside all rows, they do no harm."""
     if not column.has_elements:
         has_null = lengths > 0
+    elif not batches.num_element_nulls.any():
+        return
     else:
         has_null = np.zeros(len(lengths), np.bool_)
         for suspect in np.flatnonzero((batches.num_element_nulls != 0) & (batches.sizes[:, ELEMENT_VALIDITY] > 0)):
             rows = np.flatnonzero((batch == suspect) & (lengths > 0))
             nulls = _null_elements(batches, int(suspect))
-            ends = np.searchsorted(nulls, begin[rows] + lengths[rows])
-            has_null[rows] = ends > np.searchsorted(nulls, begin[rows])
+            begin = (starts[rows] - batches.positions[suspect, VALUES]) // column.dtype.itemsize
+            has_null[rows] = np.searchsorted(nulls, begin + lengths[rows]) > np.searchsorted(nulls, begin)
     if has_null.any():
         raise BadRowError(int(np.argmax(has_null)), "has a null among its tokens; tokens must not be null")
 
@@ -157,11 +192,32 @@ def read_tokens(column: TokenColumn, batches: Batches, rows: Rows) -> tuple[npt.
     otherwise.
     """
     item = column.dtype.itemsize
-    _check_size(batches, VALUES, batches.num_elements * item, np.full(len(batches.num_rows), column.has_elements))
+    if column.has_elements:
+        _check_values(batches, item)
     memory = batches.memory
+    starts = np.empty(len(rows.starts), np.int64)
+    if _in_tokens(rows.starts, rows.lengths, item, starts):
+        return memory[: memory.size - memory.size % item].view(column.dtype), starts, False
     starts = np.where(rows.lengths > 0, rows.starts, 0)
-    if not (starts % item).any():
-        return memory[: memory.size - memory.size % item].view(column.dtype), starts // item, False
     ends = np.cumsum(rows.lengths)
     at = np.repeat(starts - (ends - rows.lengths) * item, rows.lengths) + np.arange(ends[-1]) * item
     return gather(memory, at, column.dtype), ends - rows.lengths, True  # type: ignore[return-value]  # integers by dtype
+
+
+def _check_values(batches: Batches, item: int) -> None:
+    short = batches.sizes[:, VALUES] < batches.num_elements * item
+    if short.any():
+        batch = int(np.argmax(short))
+        needed = batches.num_elements[batch] * item
+        raise CorruptError(f"has a buffer of {batches.sizes[batch, VALUES]} bytes where {needed} are needed")
+
+
+@compiled
+def _in_tokens(starts: Positions, lengths: Positions, item: int, out: Positions) -> bool:
+    """Write `starts`, in bytes, as tokens of `item` bytes; false where a row that is not empty is not aligned."""
+    for i in range(starts.shape[0]):
+        start = starts[i] if lengths[i] > 0 else 0
+        if start % item:
+            return False
+        out[i] = start // item
+    return True

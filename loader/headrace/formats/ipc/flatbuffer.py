@@ -1,4 +1,4 @@
-"""Flatbuffers as Arrow uses them: one table at a time (`Table`), or the same field of many tables at once (`Tables`).
+"""Flatbuffers as Arrow uses them, one table at a time. Record batches, of which there are many: `headers`.
 
 Every position is checked against the buffer before it is read, so damaged metadata raises `CorruptError` and nothing
 else. The encoding: https://flatbuffers.dev/internals (a table starts with a signed offset back to its vtable; a
@@ -8,7 +8,6 @@ vtable holds its own size, the table's size and one 16-bit offset a field; zero 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from struct import Struct
 from typing import TypeAlias
 
@@ -107,61 +106,3 @@ def gather(memory: Memory, positions: Positions, dtype: npt.DTypeLike) -> npt.ND
         return np.ascontiguousarray(memory[positions[..., None] + np.arange(item.itemsize)]).view(item)[..., 0]
     whole = memory[: memory.size - memory.size % item.itemsize].view(item)
     return whole[positions // item.itemsize]
-
-
-def gather_int64(memory: Memory, positions: Positions, dtype: str) -> Positions:
-    """`gather`, widened to int64."""
-    return gather(memory, positions, dtype).astype(np.int64, copy=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Tables of one kind in `memory`; `fields` is int64 (n, num_fields), the byte of each field or 0 for none."""
-
-    memory: Memory
-    fields: Positions
-
-    @classmethod
-    def at(cls, memory: Memory, positions: Positions, num_fields: int) -> Tables:
-        """The tables at `positions` (n,), with the first `num_fields` of their fields."""
-        vtables = positions - gather_int64(memory, positions, "<i4")
-        places = 2 * np.arange(num_fields + 2)
-        # A short vtable may end where the memory does; what lies beyond it is not used.
-        entries = gather_int64(memory, np.minimum(vtables[:, None] + places, memory.size - 2), "<u2")
-        sizes, offsets = entries[:, :1], entries[:, 2:]
-        if (vtables + entries[:, 0] > memory.size).any():
-            raise CorruptError("has a vtable outside the file")
-        return cls(memory, np.where((places[2:] < sizes) & (offsets > 0), positions[:, None] + offsets, 0))
-
-    @classmethod
-    def roots(cls, memory: Memory, positions: Positions, num_fields: int) -> Tables:
-        """The tables that the flatbuffers starting at `positions` are about."""
-        return cls.at(memory, positions + gather_int64(memory, positions, "<u4"), num_fields)
-
-    def where(self, mask: npt.NDArray[np.bool_]) -> Tables:
-        """Those of them where `mask`, bool (n,), is true."""
-        return Tables(self.memory, self.fields[mask])
-
-    def present(self, field: int) -> npt.NDArray[np.bool_]:
-        """Which of them have field number `field`, bool (n,)."""
-        return self.fields[:, field] > 0
-
-    def numbers(self, field: int, dtype: str, default: int = 0) -> Positions:
-        """Scalar field number `field` of each, int64 (n,), `default` where absent."""
-        positions = self.fields[:, field]
-        return np.where(positions > 0, gather_int64(self.memory, positions, dtype), default)
-
-    def tables(self, field: int, num_fields: int) -> Tables:
-        """The tables that field number `field` of each points to; raises CorruptError where one is absent."""
-        return Tables.at(self.memory, self._targets((field,))[:, 0], num_fields)
-
-    def vectors(self, *fields: int) -> tuple[Positions, Positions]:
-        """Where the vectors in `fields` of each start, and their lengths in items; both int64 (n, len(fields))."""
-        positions = self._targets(fields)
-        return positions + 4, gather_int64(self.memory, positions, "<u4")
-
-    def _targets(self, fields: tuple[int, ...]) -> Positions:
-        positions = self.fields[:, fields]
-        if not positions.all():
-            raise CorruptError(f"has a message without one of the fields {fields}")
-        return positions + gather_int64(self.memory, positions, "<u4")
