@@ -11,6 +11,7 @@ import torch
 
 from headrace.batch import Batch
 from headrace.config import LoaderConfig, Output
+from headrace.courses import Courses
 from headrace.errors import ShardError
 from headrace.manifest import SourceManifest
 from headrace.packing import IGNORED, NO_LIMIT, sequence_bounds, write_spans
@@ -38,53 +39,55 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Spans of all blocks that hold one integer type, in slot order."""
+    """Spans of all blocks that hold one integer type, in slot order, for a few micro-batches."""
 
     stored: npt.NDArray[np.integer]
     rows: Ints
     "int64 (n, 11), as `Pieces.table` makes them"
+    bounds: list[int]
+    "rows `[bounds[m], bounds[m + 1])` are those of the m-th micro-batch"
     blocks: list[OrderedBlock]
-    "one a row, kept alive while the kernel reads them"
+    "kept alive while the kernel reads them; that of row `i` is `blocks[block_of[i]]`"
+    block_of: Ints
     limit: int
     "what ids must stay below"
 
 
 @dataclass(slots=True)
-class _Tensors:
-    """A micro-batch being written."""
+class _Arrays:
+    """A micro-batch being written; what is not asked for is (0, 0)."""
 
-    ids: torch.Tensor
-    labels: torch.Tensor | None
-    positions: torch.Tensor | None
-    source: torch.Tensor
+    ids: npt.NDArray[np.integer]
+    labels: npt.NDArray[np.integer]
+    positions: Ints
+    source: Ints
     num_trained: int = 0
     bounds: tuple[npt.NDArray[np.int32], int] | None = None
 
+    def pad(self, filled: Ints, pad_id: int) -> None:
+        """Fill what documents left free: ids `pad_id`, labels ignored, positions 0."""
+        for row in np.flatnonzero(filled < self.ids.shape[1]).tolist():
+            rest = slice(int(filled[row]), None)
+            self.ids[row, rest] = pad_id
+            if len(self.labels):
+                self.labels[row, rest] = IGNORED
+            if len(self.positions):
+                self.positions[row, rest] = 0
+
     def batch(self, outputs: tuple[Output, ...], step: int, micro: int, num_micro: int) -> Batch:
-        """The finished micro-batch."""
+        """The finished micro-batch, over the same memory."""
         return Batch(
-            input_ids=self.ids,
-            labels=self.labels,
-            position_ids=self.positions if "position_ids" in outputs else None,
+            input_ids=torch.from_numpy(self.ids),
+            labels=torch.from_numpy(self.labels) if "labels" in outputs else None,
+            position_ids=torch.from_numpy(self.positions) if "position_ids" in outputs else None,
             cu_seqlens=torch.from_numpy(self.bounds[0]) if self.bounds else None,
             max_seqlen=self.bounds[1] if self.bounds else None,
-            source=self.source,
+            source=torch.from_numpy(self.source),
             step=step,
             micro_step=micro,
             last_of_step=micro == num_micro - 1,
             num_trained_tokens=self.num_trained,
         )
-
-
-def _pad(made: _Tensors, filled: Ints, pad_id: int) -> None:
-    """Fill what documents left free: ids `pad_id`, labels ignored, positions 0."""
-    for row in np.flatnonzero(filled < made.ids.shape[1]).tolist():
-        rest = slice(int(filled[row]), None)
-        made.ids[row, rest] = pad_id
-        if made.labels is not None:
-            made.labels[row, rest] = IGNORED
-        if made.positions is not None:
-            made.positions[row, rest] = 0
 
 
 class Assembler:
@@ -94,19 +97,25 @@ class Assembler:
         self,
         config: LoaderConfig,
         manifests: Sequence[SourceManifest],
+        courses: Courses,
         pieces: Pieces,
         blocks: BlockCache,
     ) -> None:
+        """`manifests` are those of the legs; `courses` tells in which of them an ordinal lies."""
+        self._courses = courses
+        self._names = [manifest.name for manifest in manifests]
         self._config = config
-        self._manifests = manifests
         self._pieces = pieces
         self._blocks = blocks
-        self._pad_id = config.eos_id or 0
         self._marks = (
             -1 if config.bos_id is None else config.bos_id,
             -1 if config.eos_id is None else config.eos_id,
-            self._pad_id,
+            config.eos_id or 0,
         )
+        self._id_type = torch.empty(0, dtype=config.token_dtype).numpy().dtype
+        self._label_type = np.dtype(np.int64 if config.token_dtype == torch.int64 else np.int32)
+        self._with_positions = "position_ids" in config.outputs or "cu_seqlens" in config.outputs
+        self._is_proved = [self._proved(manifest, config.id_limit) for manifest in manifests]
         self.bytes_read = 0
 
     def batches(self, plan: StepPlan, slots: slice) -> Iterator[Batch]:
@@ -115,101 +124,103 @@ class Assembler:
         Raises:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
         """
-        sources, ordinals = plan.sources[slots], plan.ordinals[slots]
+        sources = plan.sources[slots]
+        legs, ordinals = self._courses.locate(sources, plan.ordinals[slots])
         # The last step of a run that ends may have fewer sequences than slots: the rest is padding.
-        spare = slots.stop - slots.start - len(sources)
-        sources = np.concatenate((sources, np.full(spare, -1, np.int32)))
+        spare = np.full(slots.stop - slots.start - len(sources), -1, np.int32)
+        sources, legs = np.concatenate((sources, spare)), np.concatenate((legs, spare))
         size = self._config.micro_batch_size
         num_micro = len(sources) // size
         group = max(1, GROUP_SEQUENCES // size)
         for first in range(0, num_micro, group):
             here = slice(first * size, (first + group) * size)
-            tables = self._tables(sources[here], ordinals[here])
+            tables = self._tables(legs[here], ordinals[here])
             for micro in range(first, min(first + group, num_micro)):
                 own = sources[micro * size : (micro + 1) * size]
-                made = self._batch(own, (micro - first) * size, tables)
+                made = self._written(own, micro - first, tables)
                 yield made.batch(self._config.outputs, plan.step, micro, num_micro)
 
     def cursors(self, plan: StepPlan, slots: slice) -> dict[int, Cursor]:
         """For each source in this rank's part: where its last sequence begins."""
-        sources, ordinals = plan.sources[slots], plan.ordinals[slots]
+        sources = plan.sources[slots]
+        legs, ordinals = self._courses.locate(sources, plan.ordinals[slots])
         found = {}
         for k in np.unique(sources).tolist():
-            mine = ordinals[sources == k]
-            rows, blocks = self._pieces.table(k, np.zeros(1, np.int64), mine[-1:])
+            mine = np.flatnonzero(sources == k)
+            leg = int(legs[mine[-1]])
+            rows, blocks = self._pieces.table(leg, np.zeros(1, np.int64), ordinals[mine[-1:]])
             if not blocks:
                 found[k] = Cursor(None, None, len(mine))
                 continue
             first = blocks[0]
             document = int(np.searchsorted(first.order.edges, rows[0, 2], side="right")) - 1
             row = int(first.block.rows[first.order.documents[document]])
-            found[k] = Cursor(self._blocks.name_of(k, int(rows[0, 10])), row, len(mine))
+            found[k] = Cursor(self._blocks.name_of(leg, int(rows[0, 10])), row, len(mine))
         return found
 
-    def _tables(self, sources: npt.NDArray[np.int32], ordinals: Ints) -> list[_Table]:
-        rows: list[Ints] = []
+    def _tables(self, legs: npt.NDArray[np.int32], ordinals: Ints) -> list[_Table]:
+        """The rows of some micro-batches, from all their sources, a table for each stored type."""
+        parts: list[Ints] = []
         blocks: list[OrderedBlock] = []
-        for k in np.flatnonzero(np.bincount(sources[sources >= 0])).tolist():
-            slots = np.flatnonzero(sources == k)
-            table, opened = self._pieces.table(k, slots, ordinals[slots])
-            rows.append(table)
+        for leg in np.flatnonzero(np.bincount(legs[legs >= 0])).tolist():
+            slots = np.flatnonzero(legs == leg)
+            table, opened = self._pieces.table(leg, slots, ordinals[slots])
+            parts.append(table)
             blocks += opened
-        if not rows:
+        if not blocks:
             return []
-        together = np.concatenate(rows)
-        ascending = np.argsort(together[:, 0], kind="stable")
-        by_type: dict[np.dtype[np.integer], list[int]] = {}
-        for i in ascending.tolist():
-            by_type.setdefault(blocks[i].block.tokens.dtype, []).append(i)
-        return [self._table(dtype, together[chosen], [blocks[i] for i in chosen]) for dtype, chosen in by_type.items()]
+        rows = np.concatenate(parts)
+        order = np.argsort(rows[:, 0], kind="stable")
+        stored = [block.block.tokens.dtype for block in blocks]
+        edges = np.arange(0, len(legs) + 1, self._config.micro_batch_size)
+        tables = []
+        for dtype in set(stored):
+            chosen = (
+                order if stored.count(dtype) == len(stored) else order[[stored[i] == dtype for i in order.tolist()]]
+            )
+            mine = rows[chosen]
+            self.bytes_read += int(mine[:, 3].sum()) * dtype.itemsize
+            bounds = np.searchsorted(mine[:, 0], edges).tolist()
+            limit = self._limit(set(mine[:, 8].tolist()))
+            tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, limit))
+        return tables
 
-    def _table(self, dtype: np.dtype[np.integer], rows: Ints, blocks: list[OrderedBlock]) -> _Table:
-        self.bytes_read += int(rows[:, 3].sum()) * dtype.itemsize
-        return _Table(np.empty(0, dtype), rows, blocks, self._limit(set(rows[:, 8].tolist())))
-
-    def _batch(self, sources: npt.NDArray[np.int32], first_slot: int, tables: list[_Table]) -> _Tensors:
-        """The tensors of the micro-batch at slots `[first_slot, first_slot + len(sources))` of the tables."""
+    def _written(self, sources: npt.NDArray[np.int32], micro: int, tables: list[_Table]) -> _Arrays:
+        """Micro-batch number `micro` of the tables."""
         config = self._config
         shape = (len(sources), config.seq_len)
-        outputs = config.outputs
-        wide = config.token_dtype == torch.int64
-        ids = torch.empty(shape, dtype=config.token_dtype)
-        labels = torch.empty(shape, dtype=torch.int64 if wide else torch.int32) if "labels" in outputs else None
-        with_positions = "position_ids" in outputs or "cu_seqlens" in outputs
-        positions = torch.empty(shape, dtype=torch.int64) if with_positions else None
-        made = _Tensors(ids, labels, positions, torch.from_numpy(sources.astype(np.int64)))
+        made = _Arrays(
+            np.empty(shape, self._id_type),
+            np.empty(shape, self._label_type) if "labels" in config.outputs else _NOTHING,
+            np.empty(shape, np.int64) if self._with_positions else _NOTHING,
+            sources.astype(np.int64),
+        )
         filled = np.zeros(len(sources), np.int64)
         for table in tables:
-            self._write(table, first_slot, made, filled)
-        if (filled < config.seq_len).any():
-            _pad(made, filled, self._pad_id)
-        if "cu_seqlens" in outputs and positions is not None:
-            made.bounds = sequence_bounds(positions.numpy(), filled)
+            low, high = table.bounds[micro], table.bounds[micro + 1]
+            bad, num_trained = write_spans(
+                table.rows[low:high],
+                micro * len(sources),
+                table.stored,
+                self._marks,
+                table.limit,
+                made.ids,
+                made.labels,
+                made.positions,
+                filled,
+            )
+            if bad >= 0:
+                raise self._out_of_range(table, low + bad)
+            made.num_trained += num_trained
+        if filled.sum() < made.ids.size:
+            made.pad(filled, self._marks[2])
+        if "cu_seqlens" in config.outputs:
+            made.bounds = sequence_bounds(made.positions, filled)
         return made
-
-    def _write(self, table: _Table, first_slot: int, made: _Tensors, filled: Ints) -> None:
-        """Write a table's rows of this micro-batch; `filled`: int64 (micro_batch,), tokens in each sequence so far."""
-        low, high = np.searchsorted(table.rows[:, 0], (first_slot, first_slot + len(filled))).tolist()
-        rows = table.rows[low:high].copy()
-        rows[:, 0] -= first_slot
-        np.add.at(filled, rows[:, 0], rows[:, 3])
-        bad, num_untrained = write_spans(
-            rows,
-            table.stored,
-            self._marks,
-            table.limit,
-            made.ids.numpy(),
-            _NOTHING if made.labels is None else made.labels.numpy(),
-            _NOTHING if made.positions is None else made.positions.numpy(),
-        )
-        if bad >= 0:
-            raise self._out_of_range(table, low + bad)
-        made.num_trained += int(rows[:, 3].sum()) - num_untrained
 
     def _limit(self, sources: set[int]) -> int:
         """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""
-        limit = self._config.id_limit
-        return NO_LIMIT if all(self._proved(self._manifests[k], limit) for k in sources) else limit
+        return NO_LIMIT if all(self._is_proved[k] for k in sources) else self._config.id_limit
 
     @staticmethod
     def _proved(manifest: SourceManifest, limit: int) -> bool:
@@ -220,9 +231,11 @@ class Assembler:
     def _out_of_range(self, table: _Table, row: int) -> ShardError:
         """The error for the first id in a span's block that is negative or too large."""
         source, _, block = table.rows[row, 8:].tolist()
-        opened = table.blocks[row]
+        opened = table.blocks[table.block_of[row]]
         for document in opened.order.documents.tolist():
             start = int(opened.block.starts[document])
+            if start < 0:
+                continue
             ids = opened.block.tokens[start : start + int(opened.block.lengths[document])].astype(np.int64)
             wrong = np.flatnonzero((ids < 0) | (ids >= table.limit))
             if len(wrong):
@@ -231,7 +244,7 @@ class Assembler:
                 narrow = self._config.vocab_size is None and table.limit < NO_LIMIT
                 remedy = "use a wider token_dtype" if narrow else "correct vocab_size"
                 return ShardError(
-                    f"token {place} of row {number} of {file} is {ids[place]} (source {self._config.names[source]!r}); "
+                    f"token {place} of row {number} of {file} is {ids[place]} (source {self._names[source]!r}); "
                     f"ids must be from 0 to {table.limit - 1}: {remedy}, or make the shard again with the right "
                     "tokenizer"
                 )

@@ -75,7 +75,15 @@ def find_windows(block_documents: Ints, block_tokens: Ints, seq_len: int) -> Win
     if firsts[-1] < len(block_tokens):
         # A short rest joins the window before it, where there is one: alone it would pad more.
         firsts[len(firsts) - (len(firsts) > 1) :] = [len(block_tokens)]
-    edges = np.array(firsts, np.int64)
+    return _counted(np.array(firsts, np.int64), block_tokens, seq_len)
+
+
+def resized(windows: Windows, block_tokens: Ints, seq_len: int) -> Windows:
+    """The same windows at another `seq_len`; `block_tokens` as for `find_windows`."""
+    return _counted(windows.first_block, block_tokens, seq_len)
+
+
+def _counted(edges: Ints, block_tokens: Ints, seq_len: int) -> Windows:
     total = np.concatenate(([0], np.cumsum(block_tokens)))
     sums = total[edges[1:]] - total[edges[:-1]]
     return Windows(edges, -(-sums // seq_len) + (sums * RESERVE / seq_len).astype(np.int64))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
 from numbers import Integral, Real
@@ -16,9 +16,11 @@ from typing import Any, Literal, get_args
 
 import torch
 
+from headrace.batch import Batch
 from headrace.errors import ConfigError
 from headrace.plan import BatchSizes
 from headrace.row_lists import EXTENSIONS, is_row_list
+from headrace.transform import Transform, transform_name
 from headrace.weights import check_weight
 
 Packing = Literal["concat", "best_fit"]
@@ -110,6 +112,9 @@ class LoaderConfig:
     on_data_change: OnDataChange = "error"
     on_bad_data: OnBadData = "stop"
     allow_drop: bool = False
+    transform: Transform | None = None
+    transform_name: str | None = None
+    collate: Callable[[Batch], Any] | None = None
     names: tuple[str, ...] = field(init=False)
     batch_sizes: BatchSizes = field(init=False)
 
@@ -150,6 +155,9 @@ class LoaderConfig:
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be True or False")
         self._check_epochs()
+        put(self, "transform_name", transform_name(self.transform, self.transform_name))
+        if self.collate is not None and not callable(self.collate):
+            raise ConfigError(f"collate is {self.collate!r}; it must be a function of one headrace.Batch")
         put(self, "outputs", _outputs(self.outputs))
         if self.token_dtype not in TOKEN_DTYPES:
             allowed = ", ".join(str(dtype) for dtype in TOKEN_DTYPES)

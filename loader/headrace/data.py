@@ -1,26 +1,27 @@
-"""What the configured sources hold, known before the first batch: manifests, weights and orders, checked."""
+"""What the configured sources hold, known before the first batch: manifests, weights and legs, checked."""
 
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from headrace.best_fit import Windows, find_windows
+from headrace.checks import check_ids, warn_of_short
 from headrace.config import LoaderConfig, Source
-from headrace.ends import NO_CAP, Ending, cap_of, end_of
-from headrace.errors import SourceError
-from headrace.exclusions import read_exclusions
+from headrace.courses import Courses, Orders
+from headrace.ends import NO_CAP, Ending
+from headrace.exclusions import Exclusions, read_exclusions
+from headrace.holes import BadData
+from headrace.legs import Leg, LegRecord, lay_out
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.mix import PPM, weights_to_ppm
-from headrace.order import SourceOrder
 from headrace.pieces import BestFitPieces, ConcatPieces, Pieces
 from headrace.reader import BlockCache, SourceReader
+from headrace.selection import select_shards
+from headrace.separators import check_separators, first_look
 
 log = logging.getLogger("headrace")
 
@@ -29,56 +30,94 @@ TABLE_BYTES = 48
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """One source as it lies on disk, and what of it the user leaves out."""
+
+    whole: SourceManifest
+    "nothing left out"
+    exclusions: Exclusions
+    kept: SourceManifest
+    "without what the user leaves out"
+
+    def view(self, record: LegRecord) -> SourceManifest:
+        """What a leg reads: its shards without what is left out of it, and with its holes."""
+        by_digest = {item.digest: item for item in self.exclusions.items}
+        manifest = self.kept
+        if set(record.left_out) != set(by_digest):
+            manifest = self.exclusions.left_out(self.whole, [by_digest[digest] for digest in record.left_out])
+        if record.holes:
+            manifest = self.exclusions.with_holes(manifest, [by_digest[digest] for digest in record.holes])
+        return select_shards(manifest, record.shards)
+
+    def first_record(self, seq_len: int) -> LegRecord:
+        """The leg of a run that begins here."""
+        digests = tuple(item.digest for item in self.exclusions.items)
+        return LegRecord("whole", seq_len, ((0, len(self.whole.shards)),), digests)
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """The sources of one loader."""
 
     config: LoaderConfig
-    manifests: tuple[SourceManifest, ...]
+    listings: tuple[Listing, ...]
     weights_ppm: Mapping[str, int]
     "configured weights by source name; by tokens where none were given"
-    windows: tuple[Windows, ...]
-    "of each source, with best-fit packing; else empty"
+    legs: tuple[Leg, ...]
+    "of every source, one source after another, each in the order of its ordinals"
+
+    @property
+    def manifests(self) -> tuple[SourceManifest, ...]:
+        """What each source holds, without what the user leaves out."""
+        return tuple(listing.kept for listing in self.listings)
 
     @property
     def fingerprints(self) -> dict[str, str]:
         """Each source's fingerprint by name."""
-        return {manifest.name: manifest.fingerprint for manifest in self.manifests}
+        return {listing.whole.name: listing.whole.fingerprint for listing in self.listings}
 
-    def orders(self) -> list[SourceOrder]:
-        """The order of each source, afresh: an order remembers windows, so each thread needs its own."""
-        config = self.config
-        return [
-            SourceOrder(
-                seed=config.seed,
-                name=name,
-                seq_len=config.seq_len,
-                lanes=config.lanes,
-                block_tokens=tokens,
-                shuffle=config.shuffle,
-                end=end_of(epochs, int(tokens.sum())),
-            )
-            for name, tokens, epochs in zip(config.names, self._units(), self._epochs(), strict=True)
-        ]
+    @property
+    def records(self) -> dict[str, tuple[LegRecord, ...]]:
+        """The legs of each source, by its name, as a checkpoint has them."""
+        names = self.config.names
+        return {
+            name: tuple(leg.record for leg in self.legs if leg.source == source) for source, name in enumerate(names)
+        }
+
+    def with_records(self, records: Mapping[str, Sequence[LegRecord]]) -> Data:
+        """The same data read in other legs."""
+        return Data(self.config, self.listings, self.weights_ppm, _lay_out(self.config, self.listings, records))
+
+    def legs_of(self, source: int) -> tuple[Leg, ...]:
+        """The legs of one source."""
+        return tuple(leg for leg in self.legs if leg.source == source)
+
+    def orders(self) -> Orders:
+        """The order of each leg, afresh: an order remembers windows, so each thread needs its own."""
+        return Orders(self.legs)
+
+    def courses(self, orders: Orders) -> Courses:
+        """Where the ordinals of each source lie."""
+        return Courses(self.legs, orders)
 
     def ending(self) -> Ending | None:
         """When the run ends; None if it doesn't."""
         config = self.config
-        caps = [
-            cap_of(epochs, int(tokens.sum()), config.seq_len)
-            for tokens, epochs in zip(self._units(), self._epochs(), strict=True)
-        ]
+        caps = [self.legs_of(source)[-1].end_ordinal for source in range(len(config.names))]
         if min(caps) == NO_CAP:
             return None
         return Ending(np.array(caps, np.int64), config.on_exhausted == "stop", config.remainder == "drop")
 
-    def working_set_bytes(self, orders: list[SourceOrder], dp_size: int) -> int:
+    def working_set_bytes(self, orders: Orders, dp_size: int) -> int:
         """About how much one rank must keep open: the blocks that its lanes' windows span.
 
         A document costs its place in the block's tables; a token of Parquet its decoded bytes, one of a mapped Arrow
         file nothing.
         """
         total = 0.0
-        for manifest, order in zip(self.manifests, orders, strict=True):
+        last = {leg.source: number for number, leg in enumerate(self.legs)}
+        for number in last.values():
+            manifest, order = self.legs[number].manifest, orders[number]
             decoded = manifest.shards[0].path.endswith(".parquet")
             a_token = TABLE_BYTES * manifest.num_documents / manifest.num_tokens
             a_token += manifest.token_dtype.itemsize if decoded else 0
@@ -86,106 +125,69 @@ class Data:
             total += min(tokens, manifest.num_tokens) * a_token
         return int(total)
 
-    def pieces(self, orders: list[SourceOrder], blocks: BlockCache) -> Pieces:
+    def pieces(self, orders: Orders, blocks: BlockCache) -> Pieces:
         """How sequences are put together from blocks."""
         if self.config.packing == "concat":
             return ConcatPieces(orders, blocks)
-        return BestFitPieces(orders, self.windows, blocks, self.config.cache_bytes // 4)
+        windows = [leg.stretch.windows for leg in self.legs if leg.stretch.windows is not None]
+        return BestFitPieces(orders, windows, blocks, self.config.cache_bytes)
 
     def blocks(self) -> BlockCache:
-        """A cache of opened blocks, for one thread."""
-        readers = [SourceReader(manifest) for manifest in self.manifests]
+        """A cache of opened blocks of all legs, for one thread."""
+        config = self.config
+        bad_data = BadData(config.on_bad_data == "mask", config.id_limit, config.packing == "best_fit")
+        manifests = [leg.manifest for leg in self.legs]
+        readers = [
+            SourceReader(manifest, bad_data, first_look(manifest, config.bos_id, config.eos_id))
+            for manifest in manifests
+        ]
         return BlockCache(readers, self.config.num_separators, self.config.cache_bytes)
-
-    def _epochs(self) -> list[float | None]:
-        """For each source, the passes after which it is used up."""
-        return [self.config.epochs or source.max_epochs for source in self.config.sources]
-
-    def _units(self) -> list[npt.NDArray[np.int64]]:
-        """For each source, tokens of each unit that is permuted: a block, or a window of whole sequences."""
-        if self.config.packing == "concat":
-            return self._tokens()
-        return [windows.num_sequences * self.config.seq_len for windows in self.windows]
-
-    def _tokens(self) -> list[npt.NDArray[np.int64]]:
-        """For each source, tokens of each block, separators included."""
-        return [_with_separators(self.config, manifest) for manifest in self.manifests]
 
 
 def open_data(config: LoaderConfig) -> Data:
     """Read every source's footers, in parallel.
 
     Raises:
-        SourceError, ShardError: a source that can't be read, or whose ids are known not to fit the vocabulary.
+        SourceError, ShardError: a source that can't be read, whose ids are known not to fit the vocabulary, or whose
+            documents carry separators already.
     """
     with ThreadPoolExecutor(min(8, len(config.sources)), "headrace-manifest") as pool:
-        manifests = tuple(pool.map(_read, config.sources))
-    for manifest in manifests:
-        _check_ids(config, manifest)
-        _warn_of_short(config, manifest)
+        listings = tuple(pool.map(_read, config.sources))
+        for listing in listings:
+            check_ids(config, listing.kept)
+            warn_of_short(config, listing.kept)
+        tuple(pool.map(lambda listing: _check_separators(config, listing.kept), listings))
     if config.sources[0].weight is None or config.epochs is not None:
         # By size, so that in whole passes all sources end together; none too small to have a weight.
-        least = sum(manifest.num_tokens for manifest in manifests) / PPM
-        weights: dict[str, float] = {manifest.name: max(manifest.num_tokens, least) for manifest in manifests}
+        sizes = {listing.kept.name: listing.kept.num_tokens for listing in listings}
+        least = sum(sizes.values()) / PPM
+        weights: dict[str, float] = {name: max(size, least) for name, size in sizes.items()}
     else:
         weights = {source.name: source.weight or 0 for source in config.sources}
-    return Data(config, manifests, weights_to_ppm(weights, config.names), _windows(config, manifests))
+    records = {listing.whole.name: (listing.first_record(config.seq_len),) for listing in listings}
+    return Data(config, listings, weights_to_ppm(weights, config.names), _lay_out(config, listings, records))
 
 
-def _read(source: Source) -> SourceManifest:
-    """A source without what it excludes."""
-    manifest = read_manifest(source.name, source.path, column=source.column)
+def _read(source: Source) -> Listing:
+    """A source, and what is left of it without what it excludes."""
     exclusions = read_exclusions(source.name, source.exclusions)
+    whole = read_manifest(source.name, source.path, column=source.column, is_left_out=exclusions.leaves_out)
     if not exclusions.items:
-        return manifest
-    kept = exclusions.left_out(manifest, exclusions.items)
+        return Listing(whole, exclusions, whole)
+    exclusions.check(whole)
+    kept = exclusions.left_out(whole, exclusions.items)
     log.info("source %r: %d documents left out by exclude", source.name, kept.num_excluded)
-    return kept
+    return Listing(whole, exclusions, kept)
 
 
-def _windows(config: LoaderConfig, manifests: tuple[SourceManifest, ...]) -> tuple[Windows, ...]:
-    if config.packing == "concat":
-        return ()
-    return tuple(
-        find_windows(manifest.block_documents, _with_separators(config, manifest), config.seq_len)
-        for manifest in manifests
-    )
+def _check_separators(config: LoaderConfig, manifest: SourceManifest) -> None:
+    check_separators(manifest, config.bos_id, config.eos_id, may_fail=config.on_bad_data == "mask")
 
 
-def _with_separators(config: LoaderConfig, manifest: SourceManifest) -> npt.NDArray[np.int64]:
-    """Tokens of each block of a source, separators included."""
-    return manifest.block_tokens + manifest.block_documents * config.num_separators
-
-
-def _warn_of_short(config: LoaderConfig, manifest: SourceManifest) -> None:
-    """Say so when a source is repeated within single sequences."""
-    tokens = int(_with_separators(config, manifest).sum())
-    if config.packing == "concat" and tokens < config.seq_len:
-        warnings.warn(
-            f"source {manifest.name!r} holds {tokens} tokens, fewer than seq_len {config.seq_len}: each of its "
-            "sequences repeats it; add data, or pause it with weight 0",
-            stacklevel=4,
-        )
-
-
-def _check_ids(config: LoaderConfig, manifest: SourceManifest) -> None:
-    """Refuse what the footers alone show to be wrong about the ids."""
-    what = f"source {manifest.name!r} ({manifest.root})"
-    size = config.vocab_size
-    if size is not None and manifest.max_token is not None and manifest.max_token >= size:
-        raise SourceError(
-            f"{what} holds id {manifest.max_token}; with vocab_size {size} ids must be below that: correct vocab_size, "
-            "or make the shards again with the right tokenizer"
-        )
-    if size is None and manifest.max_token is not None and manifest.max_token >= config.id_limit:
-        raise SourceError(
-            f"{what} holds id {manifest.max_token}; {config.token_dtype} holds ids below {config.id_limit}: "
-            "use a wider token_dtype"
-        )
-    limit = int(np.iinfo(manifest.token_dtype).max)
-    if size is not None and size - 1 > limit:
-        raise SourceError(
-            f"{what} stores ids as {manifest.token_dtype}, which holds ids up to {limit}, but vocab_size is {size}: "
-            "ids above that would have wrapped when it was written; write it again with a wider type, or correct "
-            "vocab_size"
-        )
+def _lay_out(
+    config: LoaderConfig, listings: Sequence[Listing], records: Mapping[str, Sequence[LegRecord]]
+) -> tuple[Leg, ...]:
+    laid = [
+        lay_out(config, source, records[listing.whole.name], listing.view) for source, listing in enumerate(listings)
+    ]
+    return tuple(leg for legs in laid for leg in legs)

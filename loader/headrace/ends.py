@@ -24,7 +24,7 @@ NO_CAP = 1 << 62
 "the cap of a source that goes on for ever"
 
 
-def cap_of(epochs: float | None, total_tokens: int, seq_len: int) -> int:
+def cap_of(epochs: float | Fraction | None, total_tokens: int, seq_len: int) -> int:
     """Sequences of a source in `epochs` passes over its tokens; the last may be padded. None: no cap."""
     if epochs is None:
         return NO_CAP
@@ -32,7 +32,7 @@ def cap_of(epochs: float | None, total_tokens: int, seq_len: int) -> int:
     return -(-tokens.numerator // (tokens.denominator * seq_len))
 
 
-def end_of(epochs: float | None, total_tokens: int) -> int | None:
+def end_of(epochs: float | Fraction | None, total_tokens: int) -> int | None:
     """The place in the endless stream past which a finite source delivers nothing: the end of its last epoch."""
     return None if epochs is None else math.ceil(Fraction(epochs)) * total_tokens
 
@@ -114,24 +114,26 @@ class Ending:
             return bool((counts > self.caps).any())
         return filled == 0 or (self.drops and filled < num_sequences)
 
-    def num_steps(self, weights: Ints, num_sequences: int, counts_at: Callable[[int], Ints]) -> int | None:
+    def num_steps(
+        self, weights: Ints, steps_within: Callable[[int], int], counts_at: Callable[[int], Ints]
+    ) -> int | None:
         """Steps of the whole run if the mix stays as it is; None if it has no end.
 
         Args:
             weights: int64 (K,), parts per million.
-            num_sequences: the global batch size.
+            steps_within: whole steps that a number of sequences makes.
             counts_at: the counts before a step, were there no end.
         """
         if not self.stops:
             if (self.caps[weights > 0] == NO_CAP).any():
                 return None
             total = int(self.caps[weights > 0].sum())
-            return total // num_sequences if self.drops else -(-total // num_sequences)
+            return steps_within(total) if self.drops else steps_within(total - 1) + 1
         capped = (self.caps < NO_CAP) & (weights > 0)
         if not capped.any():
             return None
         # Counts only grow, so the last step within all caps is found by halving.
-        low, high = 0, 1 + int((self.caps[capped] * PPM // (weights[capped] * num_sequences)).min()) + len(weights)
+        low, high = 0, 1 + steps_within(int((self.caps[capped] * PPM // weights[capped]).min()) + len(weights))
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if (counts_at(middle) <= self.caps).all() else (low, middle - 1)

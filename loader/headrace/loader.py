@@ -7,6 +7,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,16 +17,20 @@ from headrace.agreement import LeaderSeals, World, find_world
 from headrace.batch import Batch
 from headrace.config import Source, parse_config
 from headrace.data import open_data
+from headrace.eras import Era
 from headrace.errors import ConfigError, HeadraceError, StateError
+from headrace.find import Delivery, find_document, name_document
 from headrace.losses import Losses
 from headrace.manifest import SourceManifest
 from headrace.mix import Revision, weight_array, weights_at, weights_to_ppm
-from headrace.plan import Position, check_batch
+from headrace.plan import check_batch, sequences_before, steps_within
 from headrace.replay import advance
 from headrace.report import Reporting
+from headrace.resume import beginning, holdings_of, resume
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
-from headrace.trace import Traced, trace_step
+from headrace.steps import Steps
+from headrace.trace import Traced, nearest, trace_step
 
 
 class Loader:
@@ -36,8 +41,9 @@ class Loader:
 
     Args:
         sources: what to mix; see `Source`.
-        seq_len: tokens in a sequence, at least 2.
-        global_batch_size: sequences in a step over all data ranks.
+        seq_len: tokens in a sequence, at least 2. It may change on a resume: what is left of each source's epoch is
+            then cut at the new length.
+        global_batch_size: sequences in a step over all data ranks, or a schedule: `[(0, 256), (10_000, 512)]`.
         micro_batch_size: sequences in one `Batch`; `global_batch_size` must be a multiple of it times the data ranks.
         seed: of every permutation; 0 to 2^63 − 1.
         eos_id: the separator put after each document; None where documents already carry one.
@@ -57,6 +63,9 @@ class Loader:
         on_exhausted: when a source has had its `max_epochs`, `"renormalise"` shares its place among the others, and
             `"stop"` ends the run before it.
         remainder: `"pad"` fills the last step of a run that ends with rows of padding, `"drop"` leaves it out.
+        on_data_change: when a source has more shards than its checkpoint knows, `"error"`, or `"append"` to read them
+            once after the epoch that is under way, and then with the others.
+        allow_drop: let a change of `seq_len` drop more than 1 % of a source (best-fit windows that were begun).
         job: the job's name in the control plane; by default `HEADRACE_JOB`. None: no telemetry and no live mix.
         url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
         rank, world_size: default from torch.distributed, else from the torchrun environment.
@@ -85,12 +94,10 @@ class Loader:
         self._given_world = (rank, world_size, dp_rank, dp_size)
         self._config = config
         self._find_world()
-        self._data = open_data(config)
+        self._opened = self._data = open_data(config)
         self._reporting = Reporting(self._data, job=job, url=url, token=token, project=project)
         first = Revision("config:1", 0, self._data.weights_ppm)
-        self._restored = Restored(Position.start(len(config.names)), (first,), None, False)
-        self._beginning = self._restored
-        self._loaded = self._restored.position
+        self._restored = self._beginning = beginning(self._data, first)
         self._delivered = self._restored.position
         self._ended = False
         self._run: Run | None = None
@@ -116,14 +123,19 @@ class Loader:
 
     @property
     def step(self) -> int:
-        """Steps handed out whole, and so the number of the next."""
-        return self._delivered.step
+        """Steps handed out whole or moved past, and so the number of the next."""
+        return self._delivered.step + (self._restored.skip_steps if self._run is None else 0)
+
+    @property
+    def changes(self) -> dict[int, dict[str, Any]]:
+        """What began to differ on a resume, by the step from which it does: skipped steps, batch size, sources, …"""
+        return {era.step: dict(era.changes) for era in self._eras if era.changes}
 
     def __iter__(self) -> Self:
         """The loader itself: a loop that was left goes on where it stopped; a run that has ended begins anew."""
         if self._ended:
             self._end_run(failed=None)
-            self._restored = self._beginning
+            self._data, self._restored = self._opened, self._beginning
             self._delivered = self._restored.position
             self._ended = False
         return self
@@ -134,17 +146,19 @@ class Loader:
         Raises:
             TypeError: the run has no end.
         """
-        ending = self._data.ending()
-        names, size = self.source_names, self._config.global_batch_size
-        log = self._beginning.log
+        ending = self._opened.ending()
+        names, sizes = self.source_names, self._config.batch_sizes
+        start, log = self._beginning.position, self._beginning.log
         steps = None
         if ending is not None:
-            weights = weight_array(log, 0, names)
-            start = Position.start(len(names))
-            steps = ending.num_steps(weights, size, lambda step: advance(start, log, names, size, step).counts)
+            steps = ending.num_steps(
+                weight_array(log, 0, names),
+                lambda num_sequences: steps_within(sizes, num_sequences),
+                lambda step: advance(start, log, names, sizes, step).counts,
+            )
         if steps is None:
             raise TypeError("this loader goes on for ever; give epochs, or max_epochs of its sources, for an end")
-        return steps * (size // (self._config.micro_batch_size * self._find_world().dp_size))
+        return sequences_before(sizes, steps) // (self._config.micro_batch_size * self._find_world().dp_size)
 
     def __next__(self) -> Batch:
         """The next micro-batch of this rank.
@@ -172,31 +186,31 @@ class Loader:
             StateError: a step out of that range.
         """
         position = self._delivered
-        lineage = self._restored.lineage if self._run is None else self._run.start.lineage
         if step is not None and step != position.step:
             if self._run is None:
                 raise StateError(f"step is {step}; before the first batch only the state of {position.step} is known")
             position = self._run.stream.position(step)
-        return encode(
-            self._config,
-            position,
-            self._log,
-            self._data.fingerprints,
-            lineage=lineage,
-            had_service=self._had_service,
-        )
+        now = replace(self._now, had_service=self._had_service)
+        return encode(self._config, position, self._log, now, holdings_of(self._data, position))
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], *, skip_steps: int = 0) -> None:
         """Go on from a checkpoint, at any world size. Call it on every rank.
+
+        Args:
+            state: what `state_dict` returned.
+            skip_steps: move past so many steps without delivering them, a spike of the loss say. Steps keep their
+                numbers: the next is `state["step"] + skip_steps`, with the global batch that it would have had anyway.
 
         Raises:
             StateError: a checkpoint that does not fit this loader, with what differs.
+            ConfigError: `skip_steps` that is not a whole number of at least 0.
         """
-        restored = decode(state, self._config, self._data.fingerprints)
+        if isinstance(skip_steps, bool) or not isinstance(skip_steps, int) or not 0 <= skip_steps < 1 << 40:
+            raise ConfigError(f"skip_steps is {skip_steps!r}; it must be a whole number of steps, at least 0")
+        restored, data = resume(decode(state, self._config), self._opened)
         self._warn_of_other_weights(restored)
         self._end_run(failed=None)
-        self._restored = restored
-        self._loaded = restored.position
+        self._restored, self._data = replace(restored, skip_steps=skip_steps), data
         self._delivered = restored.position
         self._ended = False
 
@@ -225,20 +239,49 @@ class Loader:
         yet agreed is named as it will be if the mix stays as it is.
 
         Raises:
-            StateError: a step before 0, before what the checkpoint's log reaches back to, or of another batch size.
+            StateError: a step before 0, before what the checkpoint reaches back to, one that was moved past, or one
+                whose sources are no longer all configured.
         """
-        known = self._log
-        loaded, start = self._loaded, Position.start(len(self.source_names))
-        near = max((p for p in (start, loaded, self._delivered) if p.step <= step), key=lambda p: p.step, default=start)
-        if step < 0 or known[0].from_step > near.step:
-            raise StateError(f"step is {step}; this loader's log of the mix begins at step {known[0].from_step}")
-        size = self._config.global_batch_size
-        if near.step < loaded.step and loaded.counts.sum() != loaded.step * size:
+        known = (self._restored.position, self._delivered)
+        era, near = nearest(self._eras, self._log, known, step, self.source_names)
+        return trace_step(self._data, era, near, self._log, step)
+
+    def find(
+        self,
+        path: str,
+        row: int,
+        *,
+        source: str | None = None,
+        first_step: int | None = None,
+        until_step: int | None = None,
+    ) -> list[Delivery]:
+        """The steps that hold a document, the reverse of `trace`: (step, slot, epoch, start, end) of each stretch.
+
+        Args:
+            path: its shard: relative to the source's path, with it, or any end of it that only one shard has.
+            row: its row in the shard, from 0.
+            source: the source's name, where several have such a shard.
+            first_step: where to begin; None: as far back as is known.
+            until_step: the last step; None: the end of the next pass over the document. Steps that are not agreed
+                yet are as they will be if the mix stays as it is.
+
+        Raises:
+            ConfigError: no such document. StateError: `first_step` is before what the checkpoint reaches back to.
+        """
+        positions = (self._now.position, self._delivered)
+        steps = Steps(self._eras, self._log, positions, self._data.ending())
+        if first_step is not None and first_step < steps.first_step:
             raise StateError(
-                f"step is {step}; the {loaded.step} steps before the checkpoint held {loaded.counts.sum()} sequences, "
-                f"which is not {size} each: trace it with the global_batch_size that it had, or a later step"
+                f"first_step is {first_step}; what this loader knows of the run reaches back to step {steps.first_step}"
             )
-        return trace_step(self._data, near, known, step)
+        return find_document(
+            self._data,
+            steps,
+            name_document(self._data, path, row, source),
+            first_step=steps.first_step if first_step is None else first_step,
+            until_step=until_step,
+            next_step=self.step,
+        )
 
     def observe(self, batch: Batch, losses: torch.Tensor) -> None:
         """Report the losses of a micro-batch by source, without a collective and without waiting for a device.
@@ -275,8 +318,18 @@ class Loader:
 
     def _find_world(self) -> World:
         world = find_world(*self._given_world)
-        check_batch(self._config.global_batch_size, self._config.micro_batch_size, world.dp_size)
+        for _, size in self._config.batch_sizes:
+            check_batch(size, self._config.micro_batch_size, world.dp_size)
         return world
+
+    @property
+    def _now(self) -> Restored:
+        """What this start went on from."""
+        return self._restored if self._run is None else self._run.restored
+
+    @property
+    def _eras(self) -> tuple[Era, ...]:
+        return self._now.eras
 
     @property
     def _log(self) -> Sequence[Revision]:
@@ -292,6 +345,7 @@ class Loader:
             raise HeadraceError("this loader is closed; make a new one")
         if self._run is None:
             self._run = Run(self._data, self._find_world(), self._restored, self._reporting, change)
+            self._delivered = self._run.restored.position
             # A loader that is dropped takes its threads and open files along.
             self._dropped = weakref.finalize(self, self._run.close, None)
             self._dropped.atexit = False
@@ -303,7 +357,9 @@ class Loader:
             self._dropped.detach()
             run.close(failed)
             # What this start agreed stays part of the state.
-            self._restored = Restored(self._delivered, tuple(run.stream.log), run.start.lineage, self._had_service)
+            self._restored = replace(
+                run.restored, position=self._delivered, log=tuple(run.stream.log), had_service=self._had_service
+            )
 
     def _warn_of_other_weights(self, restored: Restored) -> None:
         """Say so when the weights in the script are neither those the run began with nor those now in force."""

@@ -13,19 +13,34 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from headrace.best_fit import Layout, Windows, pack_window
-from headrace.order import SourceOrder
+from headrace.best_fit import Windows, pack_window
 from headrace.permute import permutation
 from headrace.reader import BlockCache, OrderedBlock, RecentlyUsed
+from headrace.rest import OrderTable
 
 Ints = npt.NDArray[np.int64]
 
-_IN_FILE_ORDER = -1
-"the epoch under which blocks are kept whose documents stay in the order of the file"
+
+@dataclass(slots=True)
+class Cuts:
+    """How many documents best-fit packing had to cut, though they are no longer than a sequence."""
+
+    documents: int = 0
+    "in the windows packed so far"
+    cut: int = 0
+
+    @property
+    def share(self) -> float:
+        """Part of the documents that was cut."""
+        return self.cut / max(self.documents, 1)
 
 
 class Pieces(Protocol):
     """How the sequences of a source are put together from its blocks."""
+
+    @property
+    def cuts(self) -> Cuts | None:
+        """What was cut so far; None where documents are joined, and cut anywhere."""
 
     def table(self, source: int, slots: Ints, ordinals: Ints) -> tuple[Ints, list[OrderedBlock]]:
         """The rows of these sequences, and each row's block, which must live until the row is written.
@@ -43,34 +58,12 @@ class Pieces(Protocol):
         """Drop what is kept and close every shard."""
 
 
-def _row_table(
-    source: int,
-    slots: Ints | int,
-    columns: Ints,
-    offsets: Ints,
-    counts: Ints,
-    epochs: Ints | int,
-    numbers: Ints,
-    blocks: list[OrderedBlock],
-) -> Ints:
-    """The rows, one for each of `blocks`."""
-    rows = np.empty((len(blocks), 11), np.int64)
-    rows[:, 0] = slots
-    rows[:, 1] = columns
-    rows[:, 2] = offsets
-    rows[:, 3] = counts
-    if blocks:
-        rows[:, 4:8] = [block.addresses for block in blocks]
-    rows[:, 8] = source
-    rows[:, 9] = epochs
-    rows[:, 10] = numbers
-    return rows
-
-
 class ConcatPieces:
     """Documents joined end to end and cut at `seq_len`."""
 
-    def __init__(self, orders: Sequence[SourceOrder], blocks: BlockCache) -> None:
+    cuts = None
+
+    def __init__(self, orders: OrderTable, blocks: BlockCache) -> None:
         self._orders = orders
         self._blocks = blocks
 
@@ -82,8 +75,15 @@ class ConcatPieces:
             self._blocks.get(source, epoch, block, order)
             for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
         ]
-        into = slots[spans.slot]
-        rows = _row_table(source, into, spans.column, spans.offset, spans.count, spans.epoch, spans.block, blocks)
+        rows = np.empty((len(blocks), 11), np.int64)
+        rows[:, 0] = slots[spans.slot]
+        rows[:, 1] = spans.column
+        rows[:, 2] = spans.offset
+        rows[:, 3] = spans.count
+        rows[:, 4:8] = [block.addresses for block in blocks]
+        rows[:, 8] = source
+        rows[:, 9] = spans.epoch
+        rows[:, 10] = spans.block
         return rows, blocks
 
     def clear(self) -> None:
@@ -93,67 +93,81 @@ class ConcatPieces:
 
 @dataclass(frozen=True, slots=True)
 class _Packed:
-    """A window's layout, and which block each of its stretches lies in."""
+    """A window of one epoch: its blocks, and where the stretches of each of its sequences lie in them."""
 
-    layout: Layout
-    block: Ints
-    offset: Ints
-    column: Ints
+    edges: Ints
+    "int64 (num_sequences + 1,): stretches `[edges[s], edges[s + 1])` are those of sequence `s`"
+    stretches: Ints
+    "int64 (n, 4): column, offset in its block's stream, tokens, and which of the blocks"
+    blocks: list[OrderedBlock]
+    places: Ints
+    "int64 (num_blocks, 5): what rows say of each block, and its number in the manifest"
 
     @property
     def nbytes(self) -> int:
-        """Memory that it holds."""
-        layout = self.layout
-        arrays = (layout.edges, layout.document, layout.first, layout.count, self.block, self.offset, self.column)
-        return sum(array.nbytes for array in arrays)
+        """Memory that it holds, its blocks included."""
+        return self.edges.nbytes + self.stretches.nbytes + sum(block.nbytes for block in self.blocks)
 
 
 class BestFitPieces:
-    """Whole documents, best fit first, in windows of whole blocks."""
+    """Whole documents, best fit first, in windows of whole blocks. A window is opened and kept as a whole."""
 
-    def __init__(
-        self, orders: Sequence[SourceOrder], windows: Sequence[Windows], blocks: BlockCache, cache_bytes: int
-    ) -> None:
+    def __init__(self, orders: OrderTable, windows: Sequence[Windows], blocks: BlockCache, cache_bytes: int) -> None:
         self._orders = orders
         self._windows = windows
         self._blocks = blocks
         self._packed: RecentlyUsed[_Packed] = RecentlyUsed(cache_bytes)
+        self.cuts = Cuts()
 
     def table(self, source: int, slots: Ints, ordinals: Ints) -> tuple[Ints, list[OrderedBlock]]:
         """See `Pieces.table`."""
-        spans = self._orders[source].spans_of(ordinals)
-        sequence = spans.offset // self._orders[source].seq_len
-        parts: list[Ints] = []
+        order = self._orders[source]
+        spans = order.spans_of(ordinals)
+        sequence = spans.offset // order.seq_len
+        stretches: list[Ints] = []
+        places: list[Ints] = []
         blocks: list[OrderedBlock] = []
-        where = zip(spans.slot.tolist(), spans.epoch.tolist(), spans.block.tolist(), sequence.tolist(), strict=True)
-        for slot, epoch, window, number in where:
-            packed = self._packed.get((source, epoch, window), self._pack)
-            here = slice(int(packed.layout.edges[number]), int(packed.layout.edges[number + 1]))
-            numbers, counts = packed.block[here], packed.layout.count[here]
-            opened = [self._block(source, block) for block in numbers.tolist()]
-            column, offset = packed.column[here], packed.offset[here]
-            parts.append(_row_table(source, slots[slot], column, offset, counts, epoch, numbers, opened))
-            blocks += opened
-        return np.concatenate(parts), blocks
+        for epoch, window, number in zip(spans.epoch.tolist(), spans.block.tolist(), sequence.tolist(), strict=True):
+            packed = self._window(source, epoch, window)
+            here = packed.stretches[packed.edges[number] : packed.edges[number + 1]]
+            stretches.append(here)
+            places.append(packed.places[here[:, 3]])
+            blocks += [packed.blocks[i] for i in here[:, 3].tolist()]
+        counts = [len(part) for part in stretches]
+        rows = np.empty((len(blocks), 11), np.int64)
+        rows[:, 0] = np.repeat(slots[spans.slot], counts)
+        rows[:, 1:4] = np.concatenate(stretches)[:, :3]
+        rows[:, 8] = source
+        rows[:, 9] = np.repeat(spans.epoch, counts)
+        rows[:, (4, 5, 6, 7, 10)] = np.concatenate(places)
+        return rows, blocks
 
     def clear(self) -> None:
         """See `Pieces.clear`."""
         self._packed.clear()
         self._blocks.clear()
 
-    def _block(self, source: int, block: int) -> OrderedBlock:
-        return self._blocks.get(source, _IN_FILE_ORDER, block, None)
+    def _window(self, source: int, epoch: int, window: int) -> _Packed:
+        key = (source, epoch, window)
+        found = self._packed.find(key)
+        return self._packed.keep(key, self._pack(*key)) if found is None else found
 
     def _pack(self, source: int, epoch: int, window: int) -> _Packed:
         order, windows = self._orders[source], self._windows[source]
         numbers = range(int(windows.first_block[window]), int(windows.first_block[window + 1]))
-        edges = [self._block(source, block).order.edges for block in numbers]
+        blocks = [self._blocks.open(source, block, None) for block in numbers]
+        edges = [block.order.edges for block in blocks]
         sizes = np.concatenate([np.diff(one) for one in edges])
         shuffled = permutation(order.document_key(epoch, window), len(sizes))
         layout = pack_window(shuffled, sizes, order.seq_len, int(windows.num_sequences[window]))
-        block_of = np.repeat(np.array(numbers, np.int64), [len(one) - 1 for one in edges])
+        self.cuts.documents += len(sizes)
+        self.cuts.cut += layout.num_cut
+        block_of = np.repeat(np.arange(len(blocks)), [len(one) - 1 for one in edges])
         begin_of = np.concatenate([one[:-1] for one in edges])
         # Columns count up from 0 in each sequence.
         before = np.concatenate(([0], np.cumsum(layout.count)))
         column = before[:-1] - np.repeat(before[layout.edges[:-1]], np.diff(layout.edges))
-        return _Packed(layout, block_of[layout.document], begin_of[layout.document] + layout.first, column)
+        offset = begin_of[layout.document] + layout.first
+        stretches = np.column_stack((column, offset, layout.count, block_of[layout.document]))
+        places = [(*block.addresses, number) for block, number in zip(blocks, numbers, strict=True)]
+        return _Packed(layout.edges, stretches, blocks, np.array(places, np.int64))

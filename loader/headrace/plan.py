@@ -7,8 +7,8 @@ the whole plan, which is cheap, and reads only its own part.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ import numpy.typing as npt
 from headrace.ends import assign_capped
 from headrace.errors import ConfigError
 from headrace.mix import assign
-from headrace.order import SourceOrder
 
 Ints = npt.NDArray[np.int64]
 
@@ -41,6 +40,20 @@ class Position:
         return Position(0, np.zeros(num_sources, np.int64), np.zeros(num_sources, np.int64))
 
 
+class HasLanes(Protocol):
+    """What deals its ordinals over lanes."""
+
+    def lanes_of(self, ordinals: Ints) -> Ints:
+        """The lane of each ordinal: int64 (n,)."""
+
+
+class Courses(Protocol):
+    """What deals each source's ordinals over lanes."""
+
+    def __getitem__(self, source: int, /) -> HasLanes:
+        """Source number `source`."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepPlan:
     """One global batch in slot order, and the position after it."""
@@ -59,7 +72,7 @@ def plan_step(
     position: Position,
     weights: Ints,
     num_sequences: int,
-    orders: Sequence[SourceOrder],
+    courses: Courses,
     caps: Ints | None = None,
 ) -> StepPlan:
     """The plan of step `position.step`.
@@ -68,7 +81,7 @@ def plan_step(
         position: the stream before the step.
         weights: int64 (K,), parts per million, summing to 1,000,000.
         num_sequences: the global batch size G.
-        orders: the order of each source, K of them.
+        courses: where each source's ordinals lie.
         caps: int64 (K,), sequences that each source has in all, for a run that ends.
 
     Slots are sorted by (lane, source, ordinal), which keeps a rank on its own lanes; no token depends on the sort.
@@ -81,15 +94,15 @@ def plan_step(
     else:
         filled = assign_capped(weights, accumulators, caps - position.counts, chosen)
     chosen = chosen[:filled]
-    taken = np.bincount(chosen, minlength=len(orders)).astype(np.int64)
-    sources = np.repeat(np.arange(len(orders), dtype=np.int32), taken)
+    taken = np.bincount(chosen, minlength=len(weights)).astype(np.int64)
+    sources = np.repeat(np.arange(len(weights), dtype=np.int32), taken)
     ordinals = np.empty(filled, np.int64)
     lanes = np.empty(filled, np.int64)
     at = 0
     for k in np.flatnonzero(taken).tolist():
         here = slice(at, at + int(taken[k]))
         ordinals[here] = position.counts[k] + np.arange(taken[k])
-        lanes[here] = orders[k].lanes_of(ordinals[here])
+        lanes[here] = courses[k].lanes_of(ordinals[here])
         at = here.stop
     # Sources and ordinals ascend already, so one stable sort by lane gives (lane, source, ordinal).
     slots = np.argsort(lanes, kind="stable")
@@ -100,6 +113,23 @@ def plan_step(
 def size_at(sizes: BatchSizes, step: int) -> int:
     """The global batch size of `step`."""
     return next(size for from_step, size in reversed(sizes) if from_step <= step)
+
+
+def sequences_before(sizes: BatchSizes, step: int) -> int:
+    """Sequences in all steps before `step`."""
+    ends = [*(from_step for from_step, _ in sizes[1:]), step]
+    return sum(size * max(0, min(end, step) - first) for (first, size), end in zip(sizes, ends, strict=True))
+
+
+def steps_within(sizes: BatchSizes, num_sequences: int) -> int:
+    """Whole steps that `num_sequences` make, from step 0 on."""
+    ends = [from_step for from_step, _ in sizes[1:]]
+    for (first, size), end in zip(sizes, ends, strict=False):
+        if num_sequences < size * (end - first):
+            return first + num_sequences // size
+        num_sequences -= size * (end - first)
+    first, size = sizes[-1]
+    return first + num_sequences // size
 
 
 def rank_slots(num_sequences: int, rank: int, world_size: int) -> slice:

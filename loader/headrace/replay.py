@@ -16,7 +16,7 @@ import numpy.typing as npt
 from headrace.ends import assign_capped, live_weights, retire
 from headrace.kernels import compiled
 from headrace.mix import PPM, Revision, assign, revision_at, weight_array
-from headrace.plan import Position
+from headrace.plan import BatchSizes, Position, size_at
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,7 +40,7 @@ def advance(
     position: Position,
     log: Sequence[Revision],
     names: Sequence[str],
-    num_sequences: int,
+    batch_sizes: BatchSizes,
     step: int,
     caps: Ints | None = None,
 ) -> Position:
@@ -50,28 +50,29 @@ def advance(
         position: known; `position.step` ≤ `step`.
         log: every change that touches the steps between, in the order of agreement.
         names: the sources, K of them.
-        num_sequences: the global batch size.
+        batch_sizes: in force at the steps between.
         step: the step to reach.
         caps: int64 (K,), sequences that each source has in all, for a run that ends.
 
     Equal to planning every step between; costs the same however many there are.
     """
     counts, accumulators, at = position.counts.copy(), position.accumulators.copy(), position.step
-    for stop in _changes(log, at, step):
+    for stop in _changes(log, batch_sizes, at, step):
         weights = weight_array(log, at, names)
         left = None if caps is None else caps - counts
-        counts += _advance(weights, accumulators, (stop - at) * num_sequences, left)
+        counts += _advance(weights, accumulators, (stop - at) * size_at(batch_sizes, at), left)
         at = stop
     return Position(step, counts, accumulators)
 
 
-def _changes(log: Sequence[Revision], first: int, last: int) -> list[int]:
-    """The steps in `(first, last]` at which the weights may change, `last` included."""
+def _changes(log: Sequence[Revision], batch_sizes: BatchSizes, first: int, last: int) -> list[int]:
+    """The steps in `(first, last]` at which weights or batch size may change, `last` included."""
     stops = []
     at = first
     while at < last:
         revision = revision_at(log, at)
         later = [other.from_step for other in log if at < other.from_step]
+        later += [from_step for from_step, _ in batch_sizes if at < from_step]
         ramping = revision.from_step + revision.ramp_steps > at
         at = min([last, at + 1 if ramping else last, *later])
         stops.append(at)

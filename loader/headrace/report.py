@@ -6,6 +6,7 @@ import os
 
 from headrace.agreement import World
 from headrace.data import Data
+from headrace.plan import size_at
 from headrace.telemetry.connect import connect, endpoint_of
 from headrace.telemetry.description import JobDescription, RankIdentity, SourceDescription
 from headrace.telemetry.port import Telemetry
@@ -20,7 +21,7 @@ class Reporting:
         Raises:
             ConfigError: a job without a control plane, or a URL or token that can't be used.
         """
-        self._description = describe(data)
+        self._data = data
         self._job = job if job != "" else os.environ.get("HEADRACE_JOB") or None
         if self._job is not None:
             endpoint_of(self._job, url, token)
@@ -56,13 +57,12 @@ class Reporting:
             parent_lineage=None,
             resumed_from_step=resumed_from_step,
         )
-        return connect(
-            identity, self._description, job=self._job, url=self._url, token=self._token, project=self._project
-        )
+        description = describe(self._data, resumed_from_step or 0)
+        return connect(identity, description, job=self._job, url=self._url, token=self._token, project=self._project)
 
 
-def describe(data: Data) -> JobDescription:
-    """The job as configured, the same on every rank."""
+def describe(data: Data, step: int) -> JobDescription:
+    """The job as it is from `step` on, the same on every rank."""
     config = data.config
     return JobDescription(
         sources=tuple(
@@ -76,7 +76,7 @@ def describe(data: Data) -> JobDescription:
             for manifest in data.manifests
         ),
         seq_len=config.seq_len,
-        global_batch_size=config.global_batch_size,
+        global_batch_size=size_at(config.batch_sizes, step),
         total_steps=config.total_steps,
         seed=config.seed,
         packing=config.packing,

@@ -11,7 +11,7 @@ cut. Pure: the ranges follow from the order and the ordinal at which it was left
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ class Order(Protocol):
     """Ordinals → places: `SourceOrder`, or what is left of one."""
 
     seq_len: int
+    "tokens in a sequence"
 
     @property
     def span_tokens(self) -> int:
@@ -48,6 +49,13 @@ class Order(Protocol):
 
     def document_key(self, epoch: int, block: int) -> int | None:
         """See `SourceOrder.document_key`."""
+
+
+class OrderTable(Protocol):
+    """An order for each of some numbers."""
+
+    def __getitem__(self, number: int, /) -> Order:
+        """Order number `number`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,62 +124,71 @@ def _joined(begin: Ints, size: Ints, total: int) -> Ranges:
     return Ranges(begin[starts], np.add.reduceat(size, starts))
 
 
+class Key(TypedDict):
+    """What the permutations of an order are keyed by."""
+
+    seed: int
+    name: str
+    label: str
+
+
+def _cutter(base: SourceOrder, sizes: Ints, key: Key, seq_len: int, mean_block_tokens: float) -> SourceOrder:
+    """An order over stretches of `sizes` tokens that stay in their order, for one epoch."""
+    return SourceOrder(
+        **key,
+        seq_len=seq_len,
+        lanes=base.lanes,
+        block_tokens=sizes,
+        shuffle=base.shuffle,
+        end=int(sizes.sum()),
+        mean_block_tokens=mean_block_tokens,
+        permute_blocks=False,
+    )
+
+
 class RestOrder:
     """The ranges left of an epoch of `base`, end to end, as one epoch of sequences of another length.
 
     The last sequence may be short. Its blocks, epochs and document keys are those of `base`.
     """
 
-    def __init__(
-        self, base: SourceOrder, epoch: int, ranges: Ranges, *, seed: int, name: str, seq_len: int, label: str
-    ) -> None:
-        self._base = base
-        self._epoch = epoch
-        self._ranges = ranges
+    def __init__(self, base: SourceOrder, epoch: int, ranges: Ranges, *, key: Key, seq_len: int) -> None:
+        self.base = base
+        self.epoch = epoch
+        self.ranges = ranges
         self.seq_len = seq_len
-        self._cutter = SourceOrder(
-            seed=seed,
-            name=name,
-            seq_len=seq_len,
-            lanes=base.lanes,
-            block_tokens=ranges.size,
-            shuffle=base.shuffle,
-            end=ranges.num_tokens,
-            label=label,
-            mean_block_tokens=base.mean_block_tokens,
-            permute_blocks=False,
-        )
+        self.cutter = _cutter(base, ranges.size, key, seq_len, base.mean_block_tokens)
 
     @property
     def span_tokens(self) -> int:
         """See `Order.span_tokens`."""
-        return self._cutter.span_tokens
+        return self.cutter.span_tokens
 
     @property
     def num_lanes(self) -> int:
         """See `Order.num_lanes`."""
-        return self._cutter.num_lanes
+        return self.cutter.num_lanes
 
     def lanes_of(self, ordinals: Ints) -> Ints:
         """See `Order.lanes_of`."""
-        return self._cutter.lanes_of(ordinals)
+        return self.cutter.lanes_of(ordinals)
 
     def epochs_of(self, ordinals: Ints) -> Ints:
         """The one epoch that it is the rest of: int64 (n,)."""
-        return np.full(len(ordinals), self._epoch, np.int64)
+        return np.full(len(ordinals), self.epoch, np.int64)
 
     def epoch_end(self, ordinal: int) -> int:
         """Sequences that it has."""
-        return self._cutter.epoch_end(0)
+        return self.cutter.epoch_end(0)
 
     def document_key(self, epoch: int, block: int) -> int | None:
         """See `Order.document_key`."""
-        return self._base.document_key(epoch, block)
+        return self.base.document_key(epoch, block)
 
     def spans_of(self, ordinals: Ints) -> Spans:
         """See `Order.spans_of`."""
-        cut = self._cutter.spans_of(ordinals)
-        spans = self._base.cut(self._ranges.begin[cut.block] + cut.offset, cut.count, self._epoch)
+        cut = self.cutter.spans_of(ordinals)
+        spans = self.base.cut(self.ranges.begin[cut.block] + cut.offset, cut.count, self.epoch)
         return Spans(
             cut.slot[spans.slot],
             cut.column[spans.slot] + spans.column,
@@ -183,6 +200,69 @@ class RestOrder:
 
     def left(self, ordinal: int) -> Ranges:
         """What is left of `base`'s epoch once the sequences before `ordinal` were delivered too."""
-        left = ranges_left(self._cutter, ordinal)
-        cut = self._cutter.cut(left.begin, left.size, 0)
-        return _joined(self._ranges.begin[cut.block] + cut.offset, cut.count, self._base.total_tokens)
+        left = ranges_left(self.cutter, ordinal)
+        cut = self.cutter.cut(left.begin, left.size, 0)
+        return _joined(self.ranges.begin[cut.block] + cut.offset, cut.count, self.base.total_tokens)
+
+
+class ChosenOrder:
+    """Some units of an epoch of `base`, each whole, as one epoch of sequences: best-fit windows that were not begun."""
+
+    def __init__(self, base: SourceOrder, epoch: int, units: Ints, sizes: Ints, *, key: Key, seq_len: int) -> None:
+        """`units`: int64 (n,), numbers among the base's, in its epoch's order; `sizes`: int64 (n,), tokens of each."""
+        self.base = base
+        self.epoch = epoch
+        self.units = units
+        self.seq_len = seq_len
+        self.cutter = _cutter(base, sizes, key, seq_len, float(sizes.mean()))
+
+    @property
+    def span_tokens(self) -> int:
+        """See `Order.span_tokens`."""
+        return self.cutter.span_tokens
+
+    @property
+    def num_lanes(self) -> int:
+        """See `Order.num_lanes`."""
+        return self.cutter.num_lanes
+
+    def lanes_of(self, ordinals: Ints) -> Ints:
+        """See `Order.lanes_of`."""
+        return self.cutter.lanes_of(ordinals)
+
+    def epochs_of(self, ordinals: Ints) -> Ints:
+        """The one epoch that it is the rest of: int64 (n,)."""
+        return np.full(len(ordinals), self.epoch, np.int64)
+
+    def epoch_end(self, ordinal: int) -> int:
+        """Sequences that it has."""
+        return self.cutter.epoch_end(0)
+
+    def document_key(self, epoch: int, block: int) -> int | None:
+        """See `Order.document_key`."""
+        return self.base.document_key(epoch, block)
+
+    def spans_of(self, ordinals: Ints) -> Spans:
+        """See `Order.spans_of`."""
+        cut = self.cutter.spans_of(ordinals)
+        epochs = np.full(len(cut.slot), self.epoch, np.int64)
+        return Spans(cut.slot, cut.column, epochs, self.units[cut.block], cut.offset, cut.count)
+
+    def units_left(self, ordinal: int) -> tuple[Ints, int]:
+        """See `units_left`."""
+        places, num_tokens = units_left(self.cutter, ordinal)
+        return self.units[places], num_tokens
+
+
+def units_left(order: SourceOrder, ordinal: int) -> tuple[Ints, int]:
+    """The units of an epoch of which nothing was delivered before `ordinal`, in the epoch's order: int64 (n,).
+
+    And the tokens that are left of the epoch in all, those of units that were begun included.
+    """
+    left = ranges_left(order, ordinal)
+    if len(left.begin) == 0:
+        return left.begin, 0
+    units, starts = order.blocks_of(ordinal * order.seq_len // order.total_tokens)
+    inside = np.maximum(np.searchsorted(left.begin, starts[:-1], side="right") - 1, 0)
+    whole = (starts[:-1] >= left.begin[inside]) & (starts[1:] <= left.begin[inside] + left.size[inside])
+    return units[whole], left.num_tokens

@@ -7,6 +7,7 @@ import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Protocol
 
@@ -24,8 +25,10 @@ from headrace.agreement import (
 from headrace.assemble import Assembler
 from headrace.batch import Batch
 from headrace.data import Data
+from headrace.listing import remember_listing
 from headrace.mix import PPM, Revision, revision_at
 from headrace.prefetch import Prefetcher
+from headrace.resume import move_past
 from headrace.state import Restored
 from headrace.stream import Finished, Item, Stream, Waits
 from headrace.telemetry.port import Activated, SourceSample, StepSample, Telemetry
@@ -36,7 +39,7 @@ _ALIKE = (
     "names",
     "seed",
     "seq_len",
-    "global_batch_size",
+    "batch_sizes",
     "micro_batch_size",
     "lanes",
     "packing",
@@ -84,7 +87,7 @@ class Run:
         """
         self._data = data
         self._world = world
-        self._restored = restored
+        self._loaded = restored
         self._connect = connect
         self._stopped = False
         self._waits = Waits()
@@ -93,30 +96,38 @@ class Run:
         if self._joined is None:
             self._joined = self._join(self.start.nonce, self.start.lineage)
         store, self._counts, self._telemetry = self._joined
+        moved, replay = move_past(restored, self.start.replay, data)
+        self.restored = replace(moved, lineage=self.start.lineage, departs=False)
+        self.start = replace(self.start, replay=replay)
         self.seals = self._make_seals(store)
         if change is not None and isinstance(self.seals, LeaderSeals):
             self.seals.propose(*change)
+        for listing in data.listings:
+            remember_listing(listing.whole)
         orders = data.orders()
         self._tell_working_set(data.working_set_bytes(orders, world.dp_size))
         blocks = data.blocks()
         self._pieces = data.pieces(orders, blocks)
-        assembler = Assembler(data.config, data.manifests, self._pieces, blocks)
+        courses = data.courses(orders)
+        manifests = [leg.manifest for leg in data.legs]
+        assembler = Assembler(data.config, manifests, courses, self._pieces, blocks)
         self.stream = Stream(
-            start=restored.position,
-            log=restored.log,
+            start=self.restored.position,
+            log=self.restored.log,
             seals=self.seals,
-            orders=orders,
+            courses=courses,
             names=data.config.names,
             assembler=assembler,
-            global_batch_size=data.config.global_batch_size,
+            batch_sizes=data.config.batch_sizes,
             dp_rank=world.dp_rank,
             dp_size=world.dp_size,
             with_cursors=self._telemetry is not None,
             ending=data.ending(),
         )
         if world.rank == 0:
-            self._agreed(revision_at(restored.log, restored.position.step), self.start.lineage)
-        micro_batches = data.config.global_batch_size // (data.config.micro_batch_size * world.dp_size)
+            self._agreed(revision_at(self.restored.log, self.restored.position.step), self.start.lineage)
+        largest = max(size for _, size in data.config.batch_sizes)
+        micro_batches = largest // (data.config.micro_batch_size * world.dp_size)
         self._prefetcher: Prefetcher[Item] = Prefetcher(
             self.stream.items(), data.config.prefetch * micro_batches, self._stop
         )
@@ -156,6 +167,9 @@ class Run:
         """End the threads, and send what is left to report."""
         self._prefetcher.close()
         self._pieces.clear()
+        cuts = self._pieces.cuts
+        if cuts is not None:
+            log.info("best fit: cut %d of %d documents (%.3f %%)", cuts.cut, cuts.documents, 100 * cuts.share)
         if self._telemetry is not None:
             self._telemetry.finish(failed=failed)
 
@@ -166,26 +180,27 @@ class Run:
         """This rank's own connections: to the job's store and to the control plane."""
         store = open_store(nonce) if self._world.world_size > 1 else None
         counts = counts_tokens(self._world, store)
-        began = self._restored.lineage is None
+        began = self._loaded.lineage is None
         telemetry = self._connect(
             world=self._world,
             counts_tokens=counts,
             attempt=nonce,
             lineage=lineage,
-            resumed_from_step=None if began else self._restored.position.step,
+            resumed_from_step=None if began else self._loaded.position.step,
         )
         return store, counts, telemetry
 
     def _decide(self) -> Start:
         """Global rank 0's decision: a fresh nonce, the lineage that goes on, and what of it is replayed."""
         nonce = str(uuid.uuid4())
-        lineage = self._restored.lineage or nonce
+        loaded = self._loaded
+        lineage = nonce if loaded.departs else loaded.lineage or nonce
         self._joined = self._join(nonce, lineage)
         replay: tuple[Revision, ...] = ()
         telemetry = self._joined[2]
-        if telemetry is not None and self._restored.had_service and self._restored.lineage:
-            wait_s, step = self._data.config.resume_wait_s, self._restored.position.step
-            record = telemetry.replay_record(lineage, step, wait_s)
+        if telemetry is not None and loaded.had_service and loaded.lineage:
+            wait_s, step = self._data.config.resume_wait_s, loaded.position.step
+            record = telemetry.replay_record(loaded.lineage, step, wait_s)
             if record is None:
                 lineage = nonce
                 log.warning(
@@ -195,8 +210,8 @@ class Run:
                     step,
                 )
             else:
-                replay = recorded_revisions(record, self._restored.log, self._data.config.names)
-        known = [revision.version or 0 for revision in (*self._restored.log, *replay)]
+                replay = recorded_revisions(record, loaded.log, self._data.config.names)
+        known = [revision.version or 0 for revision in (*loaded.log, *replay)]
         return Start(nonce, lineage, replay, max(known))
 
     def _make_seals(self, store: Store | None) -> LeaderSeals | FollowerSeals:
@@ -204,7 +219,7 @@ class Run:
             assert store is not None
             return FollowerSeals(store, lambda: self._stopped)
         return LeaderSeals(
-            first_step=self._restored.position.step,
+            first_step=self.restored.position.step,
             start=self.start,
             lease_steps=self._data.config.mix_lease_steps,
             store=store,
@@ -228,7 +243,7 @@ class Run:
             )
 
     def _sample(self, finished: Finished) -> StepSample:
-        plan, config = finished.plan, self._data.config
+        plan, config, era = finished.plan, self._data.config, self.restored.eras[-1]
         revision = revision_at(self.stream.log, plan.step)
         sources = []
         for k, name in enumerate(config.names):
@@ -252,7 +267,7 @@ class Run:
             time=time.time(),
             waits_s=self._waits.take(),
             tokens=delivered * self._counts,
-            total_tokens=int(plan.after.counts.sum()) * config.seq_len,
+            total_tokens=era.tokens + int(plan.after.counts.sum() - era.position.counts.sum()) * config.seq_len,
             queue_depth=self._prefetcher.num_ready,
             bytes_read=finished.bytes_read,
             revision=revision.id,
@@ -300,5 +315,7 @@ def _fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "counts": where.counts.tolist(),
         "accumulators": where.accumulators.tolist(),
         "lineage": restored.lineage,
+        "skip_steps": restored.skip_steps,
+        "eras": [[era.step, dict(era.changes)] for era in restored.eras],
         "mix log": hashlib.blake2b(repr(restored.log).encode(), digest_size=8).hexdigest(),
     }

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from headrace.agreement import Seals
 from headrace.assemble import Assembler, Cursor
 from headrace.batch import Batch
+from headrace.courses import Courses
 from headrace.ends import Ending
 from headrace.errors import StateError
 from headrace.mix import Revision, weight_array
-from headrace.order import SourceOrder
-from headrace.plan import Position, StepPlan, plan_step, rank_slots
+from headrace.plan import BatchSizes, Position, StepPlan, plan_step, rank_slots, size_at
 
 Ints = npt.NDArray[np.int64]
 
@@ -53,10 +53,10 @@ class Stream:
         start: Position,
         log: Sequence[Revision],
         seals: Seals,
-        orders: Sequence[SourceOrder],
+        courses: Courses,
         names: Sequence[str],
         assembler: Assembler,
-        global_batch_size: int,
+        batch_sizes: BatchSizes,
         dp_rank: int,
         dp_size: int,
         with_cursors: bool,
@@ -65,11 +65,12 @@ class Stream:
         self._base = list(log)
         self._log = list(log)
         self._seals = seals
-        self._orders = orders
+        self._courses = courses
         self._names = names
         self._assembler = assembler
-        self._size = global_batch_size
-        self._slots = rank_slots(global_batch_size, dp_rank, dp_size)
+        self._batch_sizes = batch_sizes
+        self._dp_rank = dp_rank
+        self._dp_size = dp_size
         self._with_cursors = with_cursors
         self._ending = ending
         self._lock = threading.Lock()
@@ -87,14 +88,15 @@ class Stream:
         while (plan := self._plan()) is not None:
             before = self._assembler.bytes_read
             held: Batch | None = None
-            for batch in self._assembler.batches(plan, self._slots):
+            slots = self._slots(plan.step)
+            for batch in self._assembler.batches(plan, slots):
                 if batch.last_of_step:
                     held = batch
                 else:
                     yield Item(batch, None)
             assert held is not None
             read = self._assembler.bytes_read - before
-            yield Item(held, self._finished(plan, read))
+            yield Item(held, self._finished(plan, slots, read))
 
     def position(self, step: int) -> Position:
         """The position before `step`.
@@ -122,12 +124,15 @@ class Stream:
         """int64 (K,): parts per million in force at `step`, as far as this rank knows."""
         return weight_array(self._log, step, self._names)
 
-    def _finished(self, plan: StepPlan, bytes_read: int) -> Finished:
+    def _slots(self, step: int) -> slice:
+        """What this rank owns of a step."""
+        return rank_slots(size_at(self._batch_sizes, step), self._dp_rank, self._dp_size)
+
+    def _finished(self, plan: StepPlan, slots: slice, bytes_read: int) -> Finished:
         if not self._with_cursors:
             return Finished(plan, {}, [], bytes_read)
-        counts = plan.after.counts
-        epochs = [int(order.epochs_of(counts[k : k + 1])[0]) for k, order in enumerate(self._orders)]
-        return Finished(plan, self._assembler.cursors(plan, self._slots), epochs, bytes_read)
+        epochs = [course.epoch_of(count) for course, count in zip(self._courses, plan.after.counts, strict=True)]
+        return Finished(plan, self._assembler.cursors(plan, slots), epochs, bytes_read)
 
     def _plan(self) -> StepPlan | None:
         position = self._next
@@ -136,8 +141,9 @@ class Stream:
             with self._lock:
                 self._log = [*self._base, *agreed]
         caps = None if self._ending is None else self._ending.clamps
-        plan = plan_step(position, self.weights(position.step), self._size, self._orders, caps)
-        if self._ending is not None and self._ending.is_over(plan.after.counts, len(plan.sources), self._size):
+        size = size_at(self._batch_sizes, position.step)
+        plan = plan_step(position, self.weights(position.step), size, self._courses, caps)
+        if self._ending is not None and self._ending.is_over(plan.after.counts, len(plan.sources), size):
             return None
         with self._lock:
             self._positions[plan.after.step] = plan.after

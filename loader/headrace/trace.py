@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from headrace.data import Data
+from headrace.eras import Era, era_at, was_skipped
+from headrace.errors import StateError
 from headrace.mix import Revision, weight_array
-from headrace.plan import Position, plan_step
+from headrace.plan import Position, plan_step, size_at
 from headrace.reader import OrderedBlock
 from headrace.replay import advance
 
@@ -29,37 +31,71 @@ class Traced(NamedTuple):
     "one past the last; equal to `start` where only a separator is"
 
 
-def trace_step(data: Data, known: Position, log: Sequence[Revision], step: int) -> list[Traced]:
+def nearest(
+    eras: Sequence[Era], log: Sequence[Revision], positions: Sequence[Position], step: int, names: Sequence[str]
+) -> tuple[Era, Position]:
+    """The era of `step`, and the last known position of it at or before `step`.
+
+    Raises:
+        StateError: a step that can't be named; says why, and which can.
+    """
+    era = era_at(eras, step)
+    if step < 0 or era is None or log[0].from_step > step:
+        first = max(eras[0].step, log[0].from_step)
+        raise StateError(f"step is {step}; what this loader knows of the run reaches back to step {first}")
+    if was_skipped(eras, step):
+        raise StateError(f"step is {step}; it was moved past (skip_steps) and never delivered")
+    gone = [name for name in era.names if name not in names]
+    if gone:
+        raise StateError(
+            f"step is {step}; it had source {gone[0]!r}, which is no longer configured: add it to the sources to name "
+            "its documents"
+        )
+    known = [position for position in positions if era.step <= position.step <= step]
+    near = max(known, key=lambda position: position.step, default=era.position)
+    if log[0].from_step > near.step:
+        raise StateError(
+            f"step is {step}; older changes of the mix are folded away, so only steps from {log[0].from_step} on "
+            "can be named from a later checkpoint"
+        )
+    return era, near
+
+
+def trace_step(data: Data, era: Era, known: Position, log: Sequence[Revision], step: int) -> list[Traced]:
     """Every document of the global batch of `step`, in slot order, then in the order of the sequence.
 
     Args:
         data: the sources.
-        known: a position at or before `step`.
+        era: that of `step`; all of its sources are among those of `data`.
+        known: a position of that era at or before `step`.
         log: every change up to `step`.
         step: the step to name.
     """
-    config = data.config
     orders = data.orders()
-    ending = data.ending()
-    caps = None if ending is None else ending.clamps
-    position = advance(known, log, config.names, config.global_batch_size, step, caps)
-    plan = plan_step(position, weight_array(log, step, config.names), config.global_batch_size, orders, caps)
+    courses = data.courses(orders)
+    source_of = np.array([data.config.names.index(name) for name in era.names], np.int32)
+    caps = None if era.caps is None else np.array(era.caps, np.int64)
+    position = advance(known, log, era.names, era.batch_sizes, step, caps)
+    own = [courses[source] for source in source_of.tolist()]
+    size = size_at(era.batch_sizes, step)
+    plan = plan_step(position, weight_array(log, step, era.names), size, own, caps)
+    legs, ordinals = courses.locate(source_of[plan.sources], plan.ordinals)
     blocks = data.blocks()
     pieces = data.pieces(orders, blocks)
     try:
         found: list[tuple[tuple[int, int], Traced]] = []
-        for k in np.unique(plan.sources).tolist():
-            slots = np.flatnonzero(plan.sources == k)
-            rows, opened = pieces.table(k, slots, plan.ordinals[slots])
+        for leg in np.unique(legs).tolist():
+            slots = np.flatnonzero(legs == leg)
+            rows, opened = pieces.table(leg, slots, ordinals[slots])
             for row, block in zip(rows.tolist(), opened, strict=True):
-                path = blocks.name_of(k, row[10])
-                found += [((row[0], row[1]), piece) for piece in _documents(data, row, block, path)]
+                path = blocks.name_of(leg, row[10])
+                found += [((row[0], row[1]), piece) for piece in documents_in(data, row, block, path)]
         return [piece for _, piece in sorted(found, key=lambda item: item[0])]
     finally:
         pieces.clear()
 
 
-def _documents(data: Data, row: list[int], opened: OrderedBlock, path: str) -> Iterator[Traced]:
+def documents_in(data: Data, row: list[int], opened: OrderedBlock, path: str) -> Iterator[Traced]:
     """The documents that one row of a table touches, in order."""
     slot, _, offset, count = row[:4]
     end = offset + count
@@ -67,13 +103,16 @@ def _documents(data: Data, row: list[int], opened: OrderedBlock, path: str) -> I
     has_bos = int(data.config.bos_id is not None)
     place = int(np.searchsorted(edges, offset, side="right")) - 1
     while place < len(edges) - 1 and edges[place] < end:
+        if opened.order.begins[place] < 0:  # a hole: nothing of it was delivered
+            place += 1
+            continue
         document = int(opened.order.documents[place])
         length = int(opened.block.lengths[document])
         first = max(offset, int(edges[place])) - int(edges[place]) - has_bos
         last = min(end, int(edges[place + 1])) - int(edges[place]) - has_bos
         yield Traced(
             slot,
-            data.config.names[row[8]],
+            data.legs[row[8]].manifest.name,
             path,
             int(opened.block.rows[document]),
             min(max(first, 0), length),

@@ -11,6 +11,7 @@ import pytest
 import torch
 from headrace.assemble import GROUP_SEQUENCES, Assembler
 from headrace.config import parse_config
+from headrace.courses import Courses
 from headrace.data import Data, open_data
 from headrace.order import SourceOrder
 from headrace.packing import IGNORED
@@ -91,9 +92,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return Corpus(root, {**first.documents, **second.documents, "both": both})
 
 
-def assembler_of(data: Data) -> tuple[Assembler, list[SourceOrder]]:
+def assembler_of(data: Data) -> tuple[Assembler, Courses]:
     orders, blocks = data.orders(), data.blocks()
-    return Assembler(data.config, data.manifests, data.pieces(orders, blocks), blocks), orders
+    courses = data.courses(orders)
+    return Assembler(data.config, data.manifests, courses, data.pieces(orders, blocks), blocks), courses
 
 
 def data_of(corpus: Corpus, **options: Any) -> Data:
@@ -101,11 +103,11 @@ def data_of(corpus: Corpus, **options: Any) -> Data:
     return open_data(parse_config({"sources": corpus.sources(web=3, code=2, both=2), **chosen, **options}))
 
 
-def plans(data: Data, orders: list[SourceOrder], number: int) -> list[StepPlan]:
+def plans(data: Data, courses: Courses, number: int) -> list[StepPlan]:
     position, found = Position.start(3), []
     weights = np.array([data.weights_ppm[name] for name in data.config.names])
     for _ in range(number):
-        found.append(plan_step(position, weights, data.config.global_batch_size, orders))
+        found.append(plan_step(position, weights, data.config.batch_sizes[0][1], courses))
         position = found[-1].after
     return found
 
@@ -189,7 +191,9 @@ def test_a_sequence_of_nothing_but_padding_has_no_cursor(tmp_path: Path) -> None
     config = {"seq_len": L, "global_batch_size": 1, "micro_batch_size": 1, "seed": 5, "eos_id": 0}
     data = open_data(parse_config({"sources": corpus.sources(), "packing": "best_fit", **config}))
     assembler, orders = assembler_of(data)
-    number = int(data.windows[0].num_sequences.sum())
+    windows = data.legs[0].stretch.windows
+    assert windows is not None
+    number = int(windows.num_sequences.sum())
     whole = plan_step(Position.start(1), np.array([1_000_000]), number, orders)
     empty = 0
     for n in range(number):

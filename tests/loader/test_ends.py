@@ -114,10 +114,10 @@ def test_the_number_of_steps_is_known_beforehand(run: Run, stops: bool, drops: b
     start = Position.start(len(run.epochs))
 
     def counts_at(step: int) -> Ints:
-        return advance(start, run.log, run.names, run.num_sequences, step).counts
+        return advance(start, run.log, run.names, ((0, run.num_sequences),), step).counts
 
     plans = run.plans(ending)
-    assert ending.num_steps(run.ppm, run.num_sequences, counts_at) == len(plans)
+    assert ending.num_steps(run.ppm, lambda total: total // run.num_sequences, counts_at) == len(plans)
     if stops or drops:
         assert all(len(plan.sources) == run.num_sequences for plan in plans)
     if not stops:
@@ -130,7 +130,8 @@ def test_the_number_of_steps_is_known_beforehand(run: Run, stops: bool, drops: b
 def test_replay_reaches_every_step_of_a_run_that_ends(run: Run) -> None:
     position = Position.start(len(run.epochs))
     for plan in run.plans(Ending(run.caps, stops=False, drops=False)):
-        reached = advance(Position.start(len(run.epochs)), run.log, run.names, run.num_sequences, plan.step, run.caps)
+        start, sizes = Position.start(len(run.epochs)), ((0, run.num_sequences),)
+        reached = advance(start, run.log, run.names, sizes, plan.step, run.caps)
         assert reached.counts.tolist() == position.counts.tolist()
         assert reached.accumulators.tolist() == position.accumulators.tolist()
         position = plan.after
@@ -153,7 +154,8 @@ def test_a_zero_weight_source_does_not_keep_a_run_alive() -> None:
     chosen = np.empty(10, np.int32)
     assert assign_capped(np.array([PPM, 0]), np.zeros(2, np.int64), left, chosen) == 3
     assert live_weights(np.array([PPM, 0]), np.array([0, 997])) is None
-    assert Ending(np.array([3, NO_CAP]), stops=False, drops=False).num_steps(np.array([PPM, 0]), 2, lambda _: left) == 2
+    ending = Ending(np.array([3, NO_CAP]), stops=False, drops=False)
+    assert ending.num_steps(np.array([PPM, 0]), lambda total: total // 2, lambda _: left) == 2
 
 
 @pytest.mark.parametrize(("epochs", "cap", "end"), [(1, 4, 10), (2, 7, 20), (0.5, 2, 10), (None, NO_CAP, None)])

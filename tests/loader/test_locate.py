@@ -95,7 +95,7 @@ def test_a_step_far_away_is_found_at_once() -> None:
     def counts(source: int, step: int) -> int:
         nonlocal asked
         asked += 1
-        return int(advance(start, log, names, size, step).counts[source])
+        return int(advance(start, log, names, ((0, size),), step).counts[source])
 
     last_step = MAX_SEQUENCES // size
     began = time.perf_counter()

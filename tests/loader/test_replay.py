@@ -41,7 +41,7 @@ def test_replaying_equals_planning_every_step(drawn: tuple[list[Revision], list[
         chosen = np.empty(size, np.int32)
         assign(np.array([by_name[name] for name in names], np.int64), accumulators, chosen)
         counts += np.bincount(chosen, minlength=len(names))
-    reached = advance(Position.start(len(names)), log, names, size, last)
+    reached = advance(Position.start(len(names)), log, names, ((0, size),), last)
     assert (reached.step, reached.counts.tolist(), reached.accumulators.tolist()) == (
         last,
         counts.tolist(),
@@ -54,9 +54,9 @@ def test_ten_million_steps_cost_what_ten_thousand_do() -> None:
     names = ["a", "b", "c"]
     log = [Revision("config:1", 0, {"a": 600_001, "b": 299_998, "c": 100_001})]
     start = Position.start(3)
-    advance(start, log, names, 512, 10_000)
+    advance(start, log, names, ((0, 512),), 10_000)
     began = time.perf_counter()
-    reached = advance(start, log, names, 512, 10_000_000)
+    reached = advance(start, log, names, ((0, 512),), 10_000_000)
     print(f"{10_000_000 / (time.perf_counter() - began):,.0f} steps a second")
     assert reached.counts.sum() == 512 * 10_000_000
     assert abs(reached.accumulators).max() < 1_000_000

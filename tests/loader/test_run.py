@@ -6,7 +6,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from headrace.config import Source, parse_config
 from headrace.data import Data, open_data
 from headrace.mix import PPM, Revision, weights_at
 from headrace.plan import Position
+from headrace.resume import beginning
 from headrace.run import Run, recorded_revisions
 from headrace.state import Restored
 from headrace.telemetry.port import Activated, Proposal, StepSample, Telemetry
@@ -78,14 +79,15 @@ def data_of(corpus: Corpus, **options: Any) -> Data:
 
 
 def fresh(data: Data) -> Restored:
-    return Restored(Position.start(2), (Revision("config:1", 0, data.weights_ppm),), None, False)
+    return beginning(data, Revision("config:1", 0, data.weights_ppm))
 
 
 def resumed(data: Data, step: int = 20, *, had_service: bool = True) -> Restored:
     """A state of step 20 in which version 2 was the last."""
     log = (Revision("config:1", 0, data.weights_ppm), Revision("service:2", 7, {"web": 300_000, "code": 700_000}))
     position = Position(step, np.array([70, 90]), np.zeros(2, np.int64))
-    return Restored(position, log, "lineage-1", had_service)
+    began = beginning(data, log[0])
+    return replace(began, position=position, log=log, lineage="lineage-1", had_service=had_service)
 
 
 def steps(run: Run, number: int) -> list[list[Batch]]:

@@ -39,14 +39,15 @@ class Ahead:
 
 def stream_of(data: Data, seals: Ahead, dp_rank: int = 0, dp_size: int = 1, *, with_cursors: bool = False) -> Stream:
     orders, blocks = data.orders(), data.blocks()
+    courses = data.courses(orders)
     return Stream(
         start=Position.start(2),
         log=[Revision("config:1", 0, data.weights_ppm)],
         seals=seals,
-        orders=orders,
+        courses=courses,
         names=data.config.names,
-        assembler=Assembler(data.config, data.manifests, data.pieces(orders, blocks), blocks),
-        global_batch_size=12,
+        assembler=Assembler(data.config, data.manifests, courses, data.pieces(orders, blocks), blocks),
+        batch_sizes=((0, 12),),
         dp_rank=dp_rank,
         dp_size=dp_size,
         with_cursors=with_cursors,

@@ -62,19 +62,23 @@ def test_a_trace_names_the_documents_that_were_delivered(corpus: Corpus) -> None
         assert [rows_of(corpus, resumed.trace(step), 8) for step in range(20)] == steps
 
 
-def test_steps_of_another_batch_size_are_refused_not_guessed(corpus: Corpus) -> None:
+def test_steps_of_every_batch_size_are_named(corpus: Corpus) -> None:
+    """A size changed on a resume, and a schedule: each step as it was delivered."""
+    steps = []
     with open_loader(corpus.sources(**WEIGHTS)) as loader:
-        for _ in range(6):
-            take_step(loader)
+        steps += [delivered(loader) for _ in range(6)]
         state = loader.state_dict()
-    with open_loader(corpus.sources(**WEIGHTS), global_batch_size=4) as loader:
+    with open_loader(corpus.sources(**WEIGHTS), global_batch_size=[(0, 4), (9, 12)]) as loader:
         loader.load_state_dict(state)
-        steps = [delivered(loader) for _ in range(3)]
-        assert [rows_of(corpus, loader.trace(step), 4) for step in (6, 7, 8)] == steps
-        with pytest.raises(
-            StateError, match="the 6 steps before the checkpoint held 48 sequences, which is not 4 each"
-        ):
-            loader.trace(2)
+        steps += [delivered(loader) for _ in range(6)]
+        assert [len(step) for step in steps] == [8] * 6 + [4] * 3 + [12] * 3
+        state = loader.state_dict()
+        for step, rows in enumerate(steps):
+            assert rows_of(corpus, loader.trace(step), len(rows)) == rows
+    with open_loader(corpus.sources(**WEIGHTS), global_batch_size=[(0, 4), (9, 12)]) as loader:
+        loader.load_state_dict(state)
+        assert [rows_of(corpus, loader.trace(step), len(rows)) for step, rows in enumerate(steps)] == steps
+        assert list(loader.changes) == [6]
 
 
 @pytest.mark.parametrize("step", [-1, -100])
@@ -95,7 +99,9 @@ def test_what_a_folded_log_no_longer_says_is_refused(corpus: Corpus) -> None:
     with open_loader(corpus.sources(**WEIGHTS), global_batch_size=1, micro_batch_size=1) as resumed:
         with pytest.warns(UserWarning, match="the checkpoint wins"):
             resumed.load_state_dict(state)
-        with pytest.raises(StateError, match=f"step is 4; this loader's log of the mix begins at step {first}"):
+        with pytest.raises(
+            StateError, match=f"step is 4; what this loader knows of the run reaches back to step {first}"
+        ):
             resumed.trace(4)
         ahead = rows_of(corpus, resumed.trace(302), 1)
         assert [delivered(resumed) for _ in range(3)][2] == ahead

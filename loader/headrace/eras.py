@@ -1,0 +1,48 @@
+"""The eras of a run: stretches of steps under one set of sources, batch sizes and legs.
+
+A run that goes on with something else than it had (another batch size, other sources, more shards, longer sequences,
+skipped steps) begins an era. It keeps the position at which it began, so that the counts at any step of the run are
+replayed from the beginning of that step's era, whatever changed before or since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.plan import BatchSizes, Position
+
+MAX_ERAS = 16
+"eras kept in a checkpoint; steps before the oldest can't be traced any more"
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """A stretch of steps, up to the next era."""
+
+    position: Position
+    "before its first step; counts and accumulators are those of `names`"
+    names: tuple[str, ...]
+    batch_sizes: BatchSizes
+    tokens: int
+    "places of all sequences delivered before it"
+    caps: tuple[int, ...] | None
+    "sequences that each source has in all; None for a run without an end"
+    changes: Mapping[str, Any]
+    "what began it, as JSON: `skipped_steps`, `global_batch_size`, `seq_len`, `added`, `dropped`, `appended`, …"
+
+    @property
+    def step(self) -> int:
+        """Its first step."""
+        return self.position.step
+
+
+def era_at(eras: Sequence[Era], step: int) -> Era | None:
+    """The era of `step`; None for a step before the oldest that is known."""
+    return next((era for era in reversed(eras) if era.step <= step), None)
+
+
+def was_skipped(eras: Sequence[Era], step: int) -> bool:
+    """Whether `step` was moved past without being delivered."""
+    return any(era.step - era.changes.get("skipped_steps", 0) <= step < era.step for era in eras)
