@@ -112,12 +112,14 @@ def _write_labels(tokens: Any, begin: int, first: int, last: int, text: Any, sep
 @compiled
 def write_spans(
     spans: Ints,
+    first_sequence: int,
     stored: Any,
     marks: tuple[int, int, int],
     vocab_size: int,
     ids: Any,
     labels: Any,
     positions: Any,
+    filled: Ints,
 ) -> tuple[int, int]:
     """Write the tokens of `spans` into a micro-batch.
 
@@ -127,46 +129,49 @@ def write_spans(
     Args:
         spans: int64 (n, 8 or more), a row for each piece of a block: sequence, column, offset in the block's stream,
             tokens, number of documents, and the addresses of the token array, `begins` and `edges`.
+        first_sequence: the number, in `spans`, of the micro-batch's first sequence.
         stored: an empty array of the type that the tokens are stored in.
         marks: (bos_id, eos_id, pad_id): before and after each document, −1 for none, and what fills holes.
         vocab_size: ids from this on, and negative ones, are refused.
         ids: (micro_batch, seq_len), written; any integer type.
         labels: the same shape, or (0, 0) to leave them out: the next token, −100 for a document's last.
         positions: the same shape, or (0, 0): 0 at the sequence's start and at each document's.
+        filled: int64 (micro_batch,), to which the tokens written to each sequence are added.
 
     Returns:
-        (−1, or the row of the first span that holds an id out of range; places that don't count as trained: a
-        document's last, and all of a hole).
+        (−1, or the row of the first span that holds an id out of range; places that count as trained: all but a
+        document's last, and those of a hole).
     """
-    num_untrained = 0
+    num_trained = 0
     has_bos = np.int64(marks[0] >= 0)
     has_eos = np.int64(marks[1] >= 0)
     separators = (marks[0], marks[1])
     for span in range(spans.shape[0]):
         row, column, offset, left, num_documents = spans[span, 0:5]
+        row -= first_sequence
         tokens = array_at(pointer_at(spans[span, 5]), (np.int64(1) << 48,), stored.dtype)
         begins = array_at(pointer_at(spans[span, 6]), (num_documents,), np.int64)
         edges = array_at(pointer_at(spans[span, 7]), (num_documents + 1,), np.int64)
         document = np.searchsorted(edges, offset, side="right") - 1
         worst = np.uint64(0)
+        filled[row] += left
         while left > 0:
             size = edges[document + 1] - edges[document]
             first = offset - edges[document]
             last = min(size, first + left)
-            text = (has_bos, size - has_eos)
-            begin = begins[document] - has_bos
             end = column + last - first
             if begins[document] < 0:
-                num_untrained += last - first
                 ids[row, column:end] = marks[2]
                 if labels.shape[0]:
                     labels[row, column:end] = IGNORED
             else:
-                num_untrained += last == size
+                num_trained += last - first - (last == size)
+                text = (has_bos, size - has_eos)
+                begin = begins[document] - has_bos
                 worst = max(worst, _write_ids(tokens, begin, first, last, text, separators, ids[row, column:end]))
-            if labels.shape[0] and begins[document] >= 0:
-                written = labels[row, column:end]
-                worst = max(worst, _write_labels(tokens, begin, first, last, text, separators, written))
+                if labels.shape[0]:
+                    written = labels[row, column:end]
+                    worst = max(worst, _write_labels(tokens, begin, first, last, text, separators, written))
             if positions.shape[0]:
                 written = positions[row, column:end]
                 for i in range(written.shape[0]):
@@ -176,8 +181,8 @@ def write_spans(
             offset += last - first
             document += 1
         if worst >= np.uint64(vocab_size):
-            return span, num_untrained
-    return -1, num_untrained
+            return span, num_trained
+    return -1, num_trained
 
 
 def sequence_bounds(

@@ -98,9 +98,14 @@ def reference(places: list[Place], id_type: npt.DTypeLike) -> tuple[list[int], l
 def run(
     rows: Ints, stored: npt.NDArray[Any], separators: tuple[int, int], limit: int, ids: Any, labels: Any, positions: Any
 ) -> tuple[int, int]:
-    marks = (*separators, PAD)
-    bad, num_untrained = write_spans(rows, np.empty(0, stored.dtype), marks, limit, ids, labels, positions)
-    return int(bad), int(num_untrained)
+    """(the first bad row or −1, places trained), the micro-batch being the second of its table."""
+    filled = np.zeros(len(ids), np.int64)
+    rows = rows + np.array([len(ids), *[0] * 7])
+    marks, empty = (*separators, PAD), np.empty(0, stored.dtype)
+    bad, num_trained = write_spans(rows, len(ids), empty, marks, limit, ids, labels, positions, filled)
+    if bad < 0:
+        assert filled.tolist() == [rows[rows[:, 0] == len(ids) + n, 3].sum() for n in range(len(ids))]
+    return int(bad), int(num_trained)
 
 
 separator = st.sampled_from((-1, -1, 0, 3, 5))
@@ -145,9 +150,9 @@ def test_the_kernel_equals_the_reference(
     ids: npt.NDArray[Any] = np.full(shape, 99, id_type)
     labels = np.full(shape, 99, label_type) if outputs in ("labels", "both") else NONE
     positions = np.full(shape, 99, np.int64) if outputs in ("positions", "both") else NONE
-    bad, num_untrained = run(np.array(rows), block.tokens, separators, NO_LIMIT, ids, labels, positions)
+    bad, num_trained = run(np.array(rows), block.tokens, separators, NO_LIMIT, ids, labels, positions)
     assert bad == -1
-    assert num_untrained == sum(label == IGNORED for _, row, _ in expected for label in row)
+    assert num_trained == sum(label != IGNORED for _, row, _ in expected for label in row)
     assert ids.tolist() == [row for row, _, _ in expected]
     if labels.size:
         assert labels.tolist() == [np.array(row).astype(label_type).tolist() for _, row, _ in expected]
@@ -203,7 +208,7 @@ def test_a_hole_keeps_its_place_and_trains_nothing() -> None:
     block = block_of([[1, 2], [3, 4, 5], [6]], np.uint16, (-1, 9), None, holes=frozenset({1}))
     ids, labels, positions = (np.full((1, 9), 99, np.int64) for _ in range(3))
     row = np.array([block.row(0, 0, 0, 9)])
-    assert run(row, block.tokens, (-1, 9), NO_LIMIT, ids, labels, positions) == (-1, 2 + 4)
+    assert run(row, block.tokens, (-1, 9), NO_LIMIT, ids, labels, positions) == (-1, 2 + 1)
     assert ids.tolist() == [[1, 2, 9, PAD, PAD, PAD, PAD, 6, 9]]
     assert labels.tolist() == [[2, 9, IGNORED, *[IGNORED] * 4, 9, IGNORED]]
     assert positions.tolist() == [[0, 1, 2, 0, 1, 2, 3, 0, 1]]
@@ -214,7 +219,7 @@ def test_nothing_of_a_hole_is_read() -> None:
     order = DocumentOrder(np.arange(1), np.array([-1]), np.array([0, 1 << 40]))
     block = OneBlock(order, np.empty(0, np.uint16))
     ids = np.zeros((1, 8), np.int64)
-    assert run(np.array([block.row(0, 0, 1 << 39, 8)]), block.tokens, (0, 0), 1, ids, NONE, NONE) == (-1, 8)
+    assert run(np.array([block.row(0, 0, 1 << 39, 8)]), block.tokens, (0, 0), 1, ids, NONE, NONE) == (-1, 0)
     assert ids.tolist() == [[PAD] * 8]
 
 
@@ -277,7 +282,7 @@ def test_a_document_of_ten_million_tokens_is_cut_into_sequences() -> None:
     block = OneBlock(order, tokens)
     rows = [block.row(row, 0, n * 4096, 4096) for row, n in enumerate((0, 1000, 2440))]
     ids, labels, positions = (np.zeros((3, 4096), np.int64) for _ in range(3))
-    assert run(np.array(rows), tokens, (-1, 0), NO_LIMIT, ids, labels, positions) == (-1, 0)
+    assert run(np.array(rows), tokens, (-1, 0), NO_LIMIT, ids, labels, positions) == (-1, 3 * 4096)
     for row, number in enumerate((0, 1000, 2440)):
         assert np.array_equal(ids[row], np.arange(number * 4096, (number + 1) * 4096))
         assert np.array_equal(labels[row], ids[row] + 1)
