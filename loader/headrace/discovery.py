@@ -1,4 +1,4 @@
-"""Which files under a path are a source's shards, and why the others are not.
+"""Which files under a path, or objects under a prefix, are a source's shards, and why the others are not.
 
 Names decide here, content decides when a shard is opened. `=` in a name means nothing, and neither does anything else.
 """
@@ -8,154 +8,129 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from headrace.errors import SourceError
-
-EXTENSIONS: Final = (".arrow", ".feather", ".ipc", ".parquet")
-_UNFINISHED: Final = (".tmp", ".temp", ".part", ".partial", ".inprogress", ".crc", ".swp", ".bak", ".lock", "~")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The shards of a source: `files` are (path, size in bytes), `ignored` are (path, reason), both sorted by path.
-
-    Paths are relative to `root`, with forward slashes.
-    """
-
-    root: Path
-    files: tuple[tuple[str, int], ...]
-    ignored: tuple[tuple[str, str], ...]
-
-
-def discover(source: str, root: Path | str) -> Found:
-    """The shards of `source` at `root`: one file, whatever its name, or all below a folder.
-
-    Symbolic links are followed; each real file and folder is visited once, so cycles end. Raises SourceError, naming
-    the source and the path, when there is nothing at `root`, a folder can't be listed, or no shard is found.
-    """
-    root = Path(root)
-    try:
-        status = root.stat()
-    except OSError as error:
-        raise SourceError(f"source '{source}': {_missing(root, error)}") from error
-    if not stat.S_ISDIR(status.st_mode):
-        return _single_file(source, root, status)
-    walk = _Walk(source, root)
-    walk.folder(root, "", status)
-    if not walk.files:
-        raise SourceError(f"source '{source}': {root} holds no shards ({_summary(walk.ignored)}); {_WANTED}")
-    return Found(root, tuple(sorted(walk.files)), tuple(sorted(walk.ignored)))
-
+from headrace.folders import Walk, missing_path
+from headrace.names import EXTENSIONS, unwanted_name, wanted_extension
+from headrace.places import Listed, Place, parse_place
 
 _WANTED: Final = f"a source is a folder with files ending in {', '.join(EXTENSIONS)}, or one such file"
 
 
-def _single_file(source: str, path: Path, status: os.stat_result) -> Found:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The shards of a source: `files`, and `ignored` with the reason, both sorted by path.
+
+    Paths are relative to `root`, with forward slashes.
+    """
+
+    root: Place
+    files: tuple[Listed, ...]
+    ignored: tuple[tuple[str, str], ...]
+
+
+def discover(source: str, root: Place | Path | str) -> Found:
+    """The shards of `source` at `root`: one file, whatever its name, or all below a folder or prefix.
+
+    The outcome does not depend on the order in which a file system lists. Raises SourceError, naming the source and
+    the place, when there is nothing at `root`, it can't be listed, or no shard is found.
+    """
+    place = root if isinstance(root, Place) else parse_place(root)
+    found = _local(source, place) if place.remote is None else _remote(source, place)
+    if not found.files:
+        raise SourceError(f"source '{source}': {place} holds no shards ({_summary(found.ignored)}); {_WANTED}")
+    return found
+
+
+def _local(source: str, place: Place) -> Found:
+    root = Path(place.path)
+    try:
+        status = root.stat()
+    except OSError as error:
+        raise SourceError(f"source '{source}': {missing_path(root, error)}") from error
+    if not stat.S_ISDIR(status.st_mode):
+        return _single_file(source, place, status)
+    walk = Walk(source, root)
+    walk.folder(root, "", status)
+    return Found(place, tuple(sorted(walk.files, key=_path)), tuple(sorted(walk.ignored)))
+
+
+def _single_file(source: str, place: Place, status: os.stat_result) -> Found:
     if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
         what = "is empty (0 bytes)" if stat.S_ISREG(status.st_mode) else "is neither a file nor a folder"
-        raise SourceError(f"source '{source}': {path} {what}; {_WANTED}")
-    return Found(path.parent, ((path.name, status.st_size),), ())
+        raise SourceError(f"source '{source}': {place} {what}; {_WANTED}")
+    path = Path(place.path)
+    parent = Place(str(path.parent), str(path.parent))
+    return Found(parent, (Listed(path.name, status.st_size, status.st_mtime_ns),), ())
 
 
-def _summary(ignored: list[tuple[str, str]]) -> str:
+def _remote(source: str, place: Place) -> Found:
+    assert place.remote is not None
+    try:
+        objects = place.remote.listing(place.path)
+    except OSError as error:
+        raise SourceError(
+            f"source '{source}': {place} can't be listed ({error.strerror or error}); check the name of the bucket, "
+            "the credentials of this machine and the network"
+        ) from error
+    if not objects:
+        raise SourceError(f"source '{source}': {_missing_prefix(place)}")
+    if [one.path for one in objects] == [""]:
+        if objects[0].size_bytes == 0:
+            raise SourceError(f"source '{source}': {place} is empty (0 bytes); {_WANTED}")
+        return Found(place.parent, (Listed(place.base, objects[0].size_bytes, objects[0].mtime_ns),), ())
+    files: list[Listed] = []
+    ignored: dict[str, str] = {}
+    for one in objects:
+        path, why = _unwanted_object(one)
+        if why is not None:
+            ignored[path] = why
+        elif "//" in f"/{one.path}":
+            raise SourceError(
+                f"source '{source}': {place} has an object named {one.path!r}; names with an empty part between "
+                "slashes can't be read: rename it"
+            )
+        else:
+            files.append(one)
+    return Found(place, tuple(files), tuple(sorted(ignored.items())))
+
+
+def _unwanted_object(one: Listed) -> tuple[str, str | None]:
+    """The object, or the prefix of it that is at fault, and why it is no shard; None where it is one."""
+    parts = one.path.split("/")
+    for number, part in enumerate(parts, start=1):
+        why = unwanted_name(part)
+        if why is not None:
+            return "/".join(parts[:number]), why
+    if not wanted_extension(parts[-1]):
+        return one.path, "no shard by its extension"
+    return one.path, "empty (0 bytes)" if one.size_bytes == 0 else None
+
+
+def _missing_prefix(place: Place) -> str:
+    """What to say of a prefix with nothing below it, with the closest name beside where it first goes astray."""
+    assert place.remote is not None
+    wrong, siblings = place, place.remote.children(place.parent.path)
+    while not siblings and "/" in wrong.parent.path:
+        wrong = wrong.parent
+        siblings = place.remote.children(wrong.parent.path)
+    if "/" not in wrong.path:
+        return f"{place} does not exist: the bucket is empty, or there is none of that name"
+    close = difflib.get_close_matches(wrong.base, siblings, 1)
+    if not close:
+        return f"{place} does not exist; nothing in {wrong.parent} is like it"
+    return f"{place} does not exist; the closest existing path is {wrong.parent / close[0]}"
+
+
+def _path(one: Listed) -> str:
+    return one.path
+
+
+def _summary(ignored: tuple[tuple[str, str], ...]) -> str:
     if not ignored:
         return "it is empty"
-    shown = "; ".join(f"{path}: {why}" for path, why in sorted(ignored)[:3])
+    shown = "; ".join(f"{path}: {why}" for path, why in ignored[:3])
     return f"{len(ignored)} ignored, such as {shown}"
-
-
-def _missing(root: Path, error: OSError) -> str:
-    """What is wrong with a path that can't be looked at, with the closest name beside where it first goes astray."""
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        return f"{root} can't be read ({error.strerror}); check its permissions"
-    if root.is_symlink():
-        return f"{root} is a broken link to {root.readlink()}"
-    wrong = root.absolute()
-    while not wrong.parent.is_dir():
-        wrong = wrong.parent
-    try:
-        siblings = sorted(path.name for path in wrong.parent.iterdir())
-    except OSError:
-        siblings = []
-    close = difflib.get_close_matches(wrong.name, siblings, 1)
-    hint = (
-        f"the closest existing path is {wrong.parent / close[0]}" if close else f"nothing in {wrong.parent} is like it"
-    )
-    return f"{root} does not exist; {hint}"
-
-
-@dataclass(slots=True)
-class _Walk:
-    """One walk over a source's folders, depth first in the order of names, so that the outcome is always the same."""
-
-    source: str
-    root: Path
-    files: list[tuple[str, int]] = field(default_factory=list)
-    ignored: list[tuple[str, str]] = field(default_factory=list)
-    _seen: dict[tuple[int, int], str] = field(default_factory=dict)
-
-    def folder(self, path: Path, relative: str, status: os.stat_result) -> None:
-        self._seen[status.st_dev, status.st_ino] = relative or "the source's folder"
-        for entry in self._entries(path):
-            name = f"{relative}{entry.name}"
-            why = self._visit(entry, name)
-            if why is not None:
-                self.ignored.append((name, why))
-
-    def _entries(self, path: Path) -> Iterator[os.DirEntry[str]]:
-        try:
-            with os.scandir(path) as entries:
-                yield from sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            raise SourceError(
-                f"source '{self.source}': folder {path} can't be listed ({error.strerror}); "
-                "make it readable, or point the source at a folder without it"
-            ) from error
-
-    def _visit(self, entry: os.DirEntry[str], name: str) -> str | None:
-        """Takes the entry in, or says why not."""
-        why = _unwanted_name(entry.name)
-        if why is not None:
-            return why
-        try:
-            status = entry.stat()
-        except OSError as error:
-            return f"broken link ({error.strerror})" if entry.is_symlink() else f"can't be read ({error.strerror})"
-        is_folder = stat.S_ISDIR(status.st_mode)
-        why = None if is_folder else _unwanted_file(entry.name, status)
-        first = self._seen.get((status.st_dev, status.st_ino))
-        if why is None and first is not None:
-            return f"same {'folder' if is_folder else 'file'} as {first}"
-        if is_folder:
-            self.folder(Path(entry.path), f"{name}/", status)
-        elif why is None:
-            self._file(name, status)
-        return why
-
-    def _file(self, name: str, status: os.stat_result) -> None:
-        if any(0xD800 <= ord(letter) <= 0xDFFF for letter in name):  # a byte that os.fsdecode could not decode
-            raise SourceError(
-                f"source '{self.source}': {self.root} has a shard named {name!r}; rename it to valid UTF-8"
-            )
-        self._seen[status.st_dev, status.st_ino] = name
-        self.files.append((name, status.st_size))
-
-
-def _unwanted_file(name: str, status: os.stat_result) -> str | None:
-    if not stat.S_ISREG(status.st_mode):
-        return "neither a file nor a folder"
-    if not name.lower().endswith(EXTENSIONS):
-        return "no shard by its extension"
-    return "empty (0 bytes)" if status.st_size == 0 else None
-
-
-def _unwanted_name(name: str) -> str | None:
-    if name.startswith("."):
-        return "hidden"
-    if name.startswith("_"):
-        return "starts with an underscore"
-    return "temporary or helper file" if name.lower().endswith(_UNFINISHED) else None

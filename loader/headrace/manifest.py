@@ -21,6 +21,7 @@ from headrace.discovery import Found, discover
 from headrace.errors import DataError, SourceError
 from headrace.formats import BlockTable, ShardFile, open_shard
 from headrace.formats.joined import JoinedShard, join_table
+from headrace.places import Listed, Place
 
 log = logging.getLogger("headrace")
 
@@ -38,7 +39,8 @@ class Shard:
     """One file of a source: `path` is relative to the source's root, with forward slashes.
 
     Its blocks are `first_block` ≤ block < `first_block + num_blocks` of the manifest; those without a document are
-    not among them. `min_token` and `max_token` are set only where the file itself proves them.
+    not among them. `min_token` and `max_token` are set only where the file itself proves them; `mtime_ns` is when it
+    was changed, None where the listing does not say.
     """
 
     path: str
@@ -48,6 +50,7 @@ class Shard:
     num_blocks: int
     min_token: int | None = None
     max_token: int | None = None
+    mtime_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class SourceManifest:
     """
 
     name: str
-    root: Path
+    root: Place
     column: str
     shards: tuple[Shard, ...]
     block_shard: npt.NDArray[np.int32]
@@ -110,7 +113,11 @@ class SourceManifest:
         Raises ShardError when the file is gone, unreadable or of another size than when it was listed.
         """
         listed = self.shards[shard]
-        opened = open_shard(self.root / listed.path, column=self.column, size_bytes=listed.size_bytes)
+        opened = open_shard(
+            self.root / listed.path,
+            column=self.column,
+            listed=Listed(listed.path, listed.size_bytes, listed.mtime_ns),
+        )
         return JoinedShard(opened, self.join_factor) if self.join_factor > 1 else opened
 
 
@@ -151,14 +158,14 @@ def read_manifest(
 def _read_tables(name: str, found: Found, column: str, is_left_out: Callable[[str], bool]) -> Iterator[BlockTable]:
     """The table of every shard, in order; the first fault in that order is raised with the source's name."""
 
-    def read(files: Sequence[tuple[str, int]]) -> list[BlockTable]:
-        return [read_one(path, size_bytes) for path, size_bytes in files]
+    def read(files: Sequence[Listed]) -> list[BlockTable]:
+        return [read_one(file) for file in files]
 
-    def read_one(path: str, size_bytes: int) -> BlockTable:
+    def read_one(file: Listed) -> BlockTable:
         try:
-            return _read_table(found.root / path, column, size_bytes)
+            return _read_table(found.root / file.path, column, file)
         except DataError as error:
-            if not is_left_out(path):
+            if not is_left_out(file.path):
                 raise
             log.warning("source %r: a shard that is left out can't be read, and is counted as empty: %s", name, error)
             return _NO_BLOCKS
@@ -175,8 +182,8 @@ def _read_tables(name: str, found: Found, column: str, is_left_out: Callable[[st
             raise type(error)(f"source '{name}': {error}") from error
 
 
-def _read_table(path: Path, column: str, size_bytes: int) -> BlockTable:
-    shard = open_shard(path, column=column, size_bytes=size_bytes)
+def _read_table(place: Place, column: str, listed: Listed) -> BlockTable:
+    shard = open_shard(place, column=column, listed=listed)
     try:
         return shard.table()
     finally:
@@ -189,8 +196,8 @@ def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], fa
     first_blocks = np.cumsum([0, *counts])
     num_rows = [int(table.num_rows.sum()) for table in tables]
     shards = tuple(
-        Shard(path, size_bytes, rows, int(first), count, table.min_token, table.max_token)
-        for (path, size_bytes), rows, first, count, table in zip(
+        Shard(file.path, file.size_bytes, rows, int(first), count, table.min_token, table.max_token, file.mtime_ns)
+        for file, rows, first, count, table in zip(
             found.files, num_rows, first_blocks[:-1], counts, tables, strict=True
         )
     )
@@ -227,6 +234,13 @@ def bounds_of(shards: Iterable[Shard]) -> tuple[int | None, int | None]:
     highs = [shard.max_token for shard in used if shard.max_token is not None]
     low = min(lows) if lows and len(lows) == len(used) else None
     return low, max(highs) if highs and len(highs) == len(used) else None
+
+
+def are_proved(manifest: SourceManifest, limit: int) -> bool:
+    """Whether the files prove that every id is from 0 to `limit` − 1."""
+    low, high = manifest.min_token, manifest.max_token
+    unsigned = manifest.token_dtype.kind == "u"
+    return high is not None and high < limit and (unsigned or (low is not None and low >= 0))
 
 
 def fingerprint_of(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) -> str:

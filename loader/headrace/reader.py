@@ -7,26 +7,25 @@ tokens.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from headrace.errors import ShardError
+from headrace.errors import DataError, ShardError
 from headrace.formats import Block, ShardFile
-from headrace.manifest import SourceManifest
-from headrace.order import SourceOrder
+from headrace.holes import HOLE, STOP, BadData, hole_block, out_of_range, tell_out_of_range, tell_unreadable
+from headrace.manifest import SourceManifest, are_proved
 from headrace.packing import DocumentOrder, order_documents
+from headrace.places import Place
+from headrace.rest import Order
 from headrace.row_counts import is_listed
+from headrace.separators import SeparatorCheck
 
 Ints = npt.NDArray[np.int64]
 S = TypeVar("S", bound="Sized")
-
-HOLE = -1
-"where a document starts that keeps its place without being read"
 
 MAX_OPEN_SHARDS = 256
 "open files a source may hold; blocks in use keep their own mapping alive"
@@ -40,6 +39,7 @@ class OrderedBlock:
     order: DocumentOrder
     addresses: tuple[int, int, int, int]
     "number of documents, and addresses of the tokens, `begins` and `edges`, as the kernel takes them"
+    has_holes: bool
 
     @property
     def nbytes(self) -> int:
@@ -49,26 +49,59 @@ class OrderedBlock:
 
 
 class SourceReader:
-    """The open shards of one source."""
+    """The open shards of one source, or of one leg of it."""
 
-    def __init__(self, manifest: SourceManifest) -> None:
+    def __init__(
+        self, manifest: SourceManifest, bad_data: BadData = STOP, separators: SeparatorCheck | None = None
+    ) -> None:
+        """`separators` looks at the first blocks."""
         self._manifest = manifest
+        self._separators = separators
+        self._bad_data = bad_data
+        self._has_bad_ids = bad_data.masks and not are_proved(manifest, bad_data.id_limit)
         self._open: OrderedDict[int, ShardFile] = OrderedDict()
+        self._masked: set[int] = set()
+        "blocks that could not be read: they stay masked in this run"
+        self._told: set[int] = set()
 
     def open_block(self, block: int) -> Block:
-        """Open a block by its number in the manifest.
+        """Open a block by its number in the manifest, without what is left out and with its holes.
 
         Raises:
-            ShardError: the shard is gone, has changed or can't be read.
+            ShardError: the shard is gone, has changed or can't be read, and bad data is not masked.
+            SourceError: its documents carry a separator that is to be added.
         """
         shard = int(self._manifest.block_shard[block])
+        if block in self._masked or (shard in self._manifest.hole_shards and not self._bad_data.needs_lengths):
+            return hole_block(self._manifest, block)
+        try:
+            opened = self._checked(block, self._kept(self._opened(shard, block), shard))
+        except DataError as error:
+            if not self._bad_data.masks:
+                raise
+            self._masked.add(block)
+            tell_unreadable(self._manifest, block, error)
+            return hole_block(self._manifest, block)
+        if self._separators is not None:
+            self._separators.look(opened)
+        if not self._has_bad_ids:
+            return opened
+        is_bad = out_of_range(opened, self._bad_data.id_limit)
+        if is_bad.any() and block not in self._told:
+            self._told.add(block)
+            tell_out_of_range(self._manifest, block, opened.rows[is_bad].tolist(), self._bad_data.id_limit)
+        return replace(opened, starts=np.where(is_bad, HOLE, opened.starts))
+
+    def _opened(self, shard: int, block: int) -> Block:
         file = self._open.get(shard)
         if file is None:
             while len(self._open) >= MAX_OPEN_SHARDS:
                 self._open.popitem(last=False)[1].close()
             file = self._open[shard] = self._manifest.open_shard(shard)
         self._open.move_to_end(shard)
-        opened = self._kept(file.open_block(int(self._manifest.block_index[block])), shard)
+        return file.open_block(int(self._manifest.block_index[block]))
+
+    def _checked(self, block: int, opened: Block) -> Block:
         tokens = int(opened.lengths.sum())
         expected = int(self._manifest.block_documents[block]), int(self._manifest.block_tokens[block])
         if (len(opened.lengths), tokens) != expected:
@@ -92,7 +125,7 @@ class SourceReader:
             starts = np.where(is_listed(rows, holes), HOLE, starts)
         return replace(opened, starts=starts, lengths=lengths, rows=rows)
 
-    def path(self, block: int) -> Path:
+    def path(self, block: int) -> Place:
         """The file that holds a block."""
         return self._manifest.root / self.name(block)
 
@@ -122,13 +155,15 @@ class RecentlyUsed(Generic[S]):
         self._used = 0
         self._held: OrderedDict[tuple[int, int, int], S] = OrderedDict()
 
-    def get(self, key: tuple[int, int, int], make: Callable[[int, int, int], S]) -> S:
-        """What is held for `key`, or else what `make` makes of it."""
+    def find(self, key: tuple[int, int, int]) -> S | None:
+        """What is held for `key`, now the most recently used."""
         found = self._held.get(key)
         if found is not None:
             self._held.move_to_end(key)
-            return found
-        made = make(*key)
+        return found
+
+    def keep(self, key: tuple[int, int, int], made: S) -> S:
+        """Hold `made` for a `key` that is not held; the least recently used make room."""
         while self._held and self._used + made.nbytes > self._limit:
             self._used -= self._held.popitem(last=False)[1].nbytes
         self._used += made.nbytes
@@ -149,20 +184,24 @@ class BlockCache:
         self._num_separators = num_separators
         self._blocks: RecentlyUsed[OrderedBlock] = RecentlyUsed(cache_bytes)
 
-    def get(self, source: int, epoch: int, block: int, order: SourceOrder | None) -> OrderedBlock:
+    def get(self, source: int, epoch: int, block: int, order: Order | None) -> OrderedBlock:
         """A block of `source`, its documents permuted as `order` has them in `epoch`, or in file order without one."""
+        key = (source, epoch, block)
+        found = self._blocks.find(key)
+        if found is None:
+            document_key = None if order is None else order.document_key(epoch, block)
+            found = self._blocks.keep(key, self.open(source, block, document_key))
+        return found
 
-        def make(source: int, epoch: int, block: int) -> OrderedBlock:
-            opened = self._readers[source].open_block(block)
-            key = None if order is None else order.document_key(epoch, block)
-            documents = order_documents(key, opened.starts, opened.lengths, self._num_separators)
-            begins, edges = documents.begins, documents.edges
-            addresses = (len(begins), opened.tokens.ctypes.data, begins.ctypes.data, edges.ctypes.data)
-            return OrderedBlock(opened, documents, addresses)
+    def open(self, source: int, block: int, document_key: int | None) -> OrderedBlock:
+        """A block afresh, not kept: its documents permuted under `document_key`, or in file order without one."""
+        opened = self._readers[source].open_block(block)
+        documents = order_documents(document_key, opened.starts, opened.lengths, self._num_separators)
+        begins, edges = documents.begins, documents.edges
+        addresses = (len(begins), opened.tokens.ctypes.data, begins.ctypes.data, edges.ctypes.data)
+        return OrderedBlock(opened, documents, addresses, bool((begins < 0).any()))
 
-        return self._blocks.get((source, epoch, block), make)
-
-    def file_of(self, source: int, block: int) -> Path:
+    def file_of(self, source: int, block: int) -> Place:
         """The file that holds a block of `source`."""
         return self._readers[source].path(block)
 

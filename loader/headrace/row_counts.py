@@ -104,12 +104,12 @@ def _key(manifest: SourceManifest, rows: Mapping[int, Ints]) -> str:
     """What the counts are stored under: everything that they follow from."""
     shards = []
     for shard, own in sorted(rows.items()):
-        path = manifest.root / manifest.shards[shard].path
+        listed = manifest.shards[shard]
         left_out = manifest.left_out.get(shard, _NO_ROWS)
         shards.append(
             [
-                str(path),
-                path.stat().st_mtime_ns if path.exists() else None,
+                str(manifest.root / listed.path),
+                listed.mtime_ns,
                 _digest(own.tobytes()),
                 _digest(left_out.tobytes()),
             ]

@@ -1,4 +1,4 @@
-"""Arrow IPC shards: files and streams, list columns or one document a record batch, plain or compressed.
+"""Local Arrow IPC shards: files and streams, list columns or one document a record batch, plain or compressed.
 
 Plain data is mapped and never copied: a block's `tokens` is one view over the whole file. Counts come from the
 metadata of Headrace's own shards (`written`), else from the index cache, else from one pass over headers and offsets
@@ -14,15 +14,15 @@ import numpy as np
 
 from headrace.formats.counting import count_shard
 from headrace.formats.faults import ColumnError, CorruptError, check_counts, naming
-from headrace.formats.index import ShardIndex, ShardVersion, load_index, store_index
+from headrace.formats.index import ShardIndex, index_key, load_index, store_index
 from headrace.formats.ipc.batches import VALUES, WITHOUT_TOKENS, Batches, decode, locate
 from headrace.formats.ipc.documents import Rows, read_rows, read_tokens
 from headrace.formats.ipc.flatbuffer import Memory
-from headrace.formats.ipc.messages import FILE_MAGIC, Contents, footer_bytes, parse_footer, walk
-from headrace.formats.ipc.schema import find_column
-from headrace.formats.mapped import map_file
+from headrace.formats.ipc.messages import FILE_MAGIC, Contents, footer_bytes, parse_footer, viewing, walk
+from headrace.formats.ipc.schema import TokenColumn, find_column
 from headrace.formats.shard import Block, BlockTable
 from headrace.formats.written import written_index
+from headrace.places import LocalFile
 
 _AFTER_MAGIC: Final = 8
 
@@ -30,14 +30,14 @@ _AFTER_MAGIC: Final = 8
 class ArrowShard:
     """An Arrow IPC shard, open for reading; see `ShardFile`."""
 
-    def __init__(self, contents: Contents, column: str, version: ShardVersion) -> None:
-        self._version = version
-        self._path = version.path
+    def __init__(self, contents: Contents, column: str, file: LocalFile) -> None:
+        self._file = file
+        self._path = file.name
         self._messages = contents.messages
         self._column_name = column
         with naming(self._path):
             self._column = find_column(contents.schema, column)
-            self._index = written_index(contents.schema.metadata, self._column, len(self._messages))
+            self._index = written_index(contents.schema.metadata, self._column, self._messages)
         self._memory: Memory | None = None
         self._lock = threading.Lock()
 
@@ -57,57 +57,62 @@ class ArrowShard:
             if batches.is_compressed:
                 batches = decode(batches, (*WITHOUT_TOKENS, VALUES))
             rows = read_rows(self._column, batches, skip, int(known.table.num_rows[index]))
-            return self._block(known.table, index, batches, rows)
+            return make_block(self._column, known.table, index, batches, rows)
 
     def close(self) -> None:
         """See `ShardFile.close`."""
         self._memory = None
 
-    def _block(self, table: BlockTable, index: int, batches: Batches, rows: Rows) -> Block:
-        tokens, starts, is_copied = read_tokens(self._column, batches, rows)
-        kept = np.flatnonzero(rows.lengths > 0)
-        lengths = rows.lengths[kept]
-        check_counts(len(kept), int(lengths.sum()), int(table.num_documents[index]), int(table.num_tokens[index]))
-        own_bytes = tokens.nbytes if is_copied or batches.is_decoded else 0
-        return Block(
-            tokens, starts[kept], lengths, table.first_row[index] + kept, own_bytes + 3 * lengths.nbytes, batches.memory
-        )
-
     def _indexed(self) -> ShardIndex:
         with self._lock:
             if self._index is None:
-                key = self._version.key(self._column_name)
+                key = index_key(self._file, self._column_name)
                 self._index = load_index(key)
                 if self._index is None:
                     with naming(self._path):
-                        self._index = count_shard(self._mapped(), self._column, self._messages)
+                        memory = self._mapped()
+                        self._index = count_shard(
+                            self._column, self._messages, lambda run: locate(memory, self._column, run)
+                        )
                     store_index(key, self._index)
             return self._index
 
     def _mapped(self) -> Memory:
         """The mapped file, after a check that it still has the size it was opened with."""
-        self._version.check_size()
+        self._file.check()
         memory = self._memory
         if memory is None:
-            self._memory = memory = map_file(self._path)
+            self._memory = memory = self._file.map()
         return memory
 
 
-def open_arrow_file(tail: bytes, column: str, version: ShardVersion) -> ArrowShard:
+def make_block(column: TokenColumn, table: BlockTable, index: int, batches: Batches, rows: Rows) -> Block:
+    """The block of these rows; raises CorruptError where it has not the counts of the table."""
+    tokens, starts, is_copied = read_tokens(column, batches, rows)
+    kept = np.flatnonzero(rows.lengths > 0)
+    lengths = rows.lengths[kept]
+    check_counts(len(kept), int(lengths.sum()), int(table.num_documents[index]), int(table.num_tokens[index]))
+    own_bytes = tokens.nbytes if is_copied or batches.is_decoded else 0
+    return Block(
+        tokens, starts[kept], lengths, table.first_row[index] + kept, own_bytes + 3 * lengths.nbytes, batches.memory
+    )
+
+
+def open_arrow_file(tail: bytes, column: str, file: LocalFile) -> ArrowShard:
     """Opens an IPC file that ends in `tail`; raises ShardError or SourceError naming it."""
-    with naming(version.path):
-        size = footer_bytes(tail, version.size_bytes)
-        contents = parse_footer(tail[-size:] if size <= len(tail) else map_file(version.path)[-size:].data)
-    return ArrowShard(contents, column, version)
+    with naming(file.name):
+        size = footer_bytes(tail, file.size_bytes)
+        contents = parse_footer(tail[-size:] if size <= len(tail) else file.map()[-size:].data)
+    return ArrowShard(contents, column, file)
 
 
-def open_arrow_stream(column: str, version: ShardVersion, head: bytes) -> ArrowShard:
+def open_arrow_stream(column: str, file: LocalFile, head: bytes) -> ArrowShard:
     """Opens an IPC stream, or says how much of it, or of a file without its footer, is whole."""
     is_file = head.startswith(FILE_MAGIC)
-    with naming(version.path):
-        memory = map_file(version.path)
+    with naming(file.name):
+        memory = file.map()
         try:
-            contents = walk(memory, _AFTER_MAGIC if is_file else 0)
+            contents = walk(viewing(memory), memory.size, _AFTER_MAGIC if is_file else 0)
         except ColumnError:
             raise
         except CorruptError:
@@ -116,7 +121,7 @@ def open_arrow_stream(column: str, version: ShardVersion, head: bytes) -> ArrowS
             raise
         if is_file or contents.cut:
             raise CorruptError(_cut(contents, memory, column, is_file))
-    return ArrowShard(contents, column, version)
+    return ArrowShard(contents, column, file)
 
 
 def _cut(contents: Contents, memory: Memory, column: str, is_file: bool) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from headrace.formats.cut import BlockCutter, Units
 from headrace.formats.faults import BadRowError
 from headrace.formats.index import ShardIndex
-from headrace.formats.ipc.batches import WITHOUT_TOKENS, Batches, decode, locate, select
+from headrace.formats.ipc.batches import WITHOUT_TOKENS, Batches, decode, select
 from headrace.formats.ipc.documents import Rows, count_rows, read_rows
-from headrace.formats.ipc.flatbuffer import Memory
 from headrace.formats.ipc.messages import Messages
 from headrace.formats.ipc.schema import TokenColumn
 from headrace.formats.shard import BlockTable, Int64Array
@@ -20,19 +19,22 @@ _BATCHES_AT_ONCE = 1 << 14
 _ROWS_AT_ONCE = 1 << 20
 
 
-def count_shard(memory: Memory, column: TokenColumn, messages: Messages) -> ShardIndex:
-    """Cuts the shard into blocks and counts them; raises BadRowError (rows from 0) or CorruptError."""
+def count_shard(column: TokenColumn, messages: Messages, located: Callable[[Messages], Batches]) -> ShardIndex:
+    """Cuts the shard into blocks and counts them; raises BadRowError (rows from 0) or CorruptError.
+
+    `located` finds the column's buffers in a run of messages; those of `WITHOUT_TOKENS` are read.
+    """
     cutter = BlockCutter()
     num_rows = num_null = 0
     for first in range(0, len(messages), _BATCHES_AT_ONCE):
-        located = locate(memory, column, messages.run(first, first + _BATCHES_AT_ONCE))
-        for start, stop in _groups(count_rows(column, located)):
-            group = select(located, start, stop)
+        batches = located(messages.run(first, first + _BATCHES_AT_ONCE))
+        for start, stop in _groups(count_rows(column, batches)):
+            group = select(batches, start, stop)
             for rows in _read(column, group, num_rows):
                 cutter.add(_units(rows, first + start, whole_batches=group.is_compressed))
                 num_rows += len(rows.lengths)
                 num_null += int(rows.is_null.sum())
-    return _index(cutter, column, num_null)
+    return _index(cutter, column, num_null, messages)
 
 
 def _groups(rows_in_batch: Int64Array) -> Iterator[tuple[int, int]]:
@@ -74,7 +76,7 @@ def _units(rows: Rows, first_batch: int, *, whole_batches: bool) -> Units:
     )
 
 
-def _index(cutter: BlockCutter, column: TokenColumn, num_null: int) -> ShardIndex:
+def _index(cutter: BlockCutter, column: TokenColumn, num_null: int, messages: Messages) -> ShardIndex:
     num_rows, num_documents = np.array(cutter.num_rows, np.int64), np.array(cutter.num_documents, np.int64)
     table = BlockTable(
         first_row=np.cumsum(num_rows) - num_rows,
@@ -85,4 +87,18 @@ def _index(cutter: BlockCutter, column: TokenColumn, num_null: int) -> ShardInde
         num_null=num_null,
         token_dtype=column.dtype,
     )
-    return ShardIndex(table, np.array(cutter.first_batch, np.int64), np.array(cutter.first_batch_row, np.int64))
+    first_batch, first_batch_row = np.array(cutter.first_batch, np.int64), np.array(cutter.first_batch_row, np.int64)
+    ends = end_batches(first_batch, first_batch_row, len(messages))
+    return ShardIndex(
+        table,
+        first_batch,
+        first_batch_row,
+        first_byte=messages.offsets[first_batch],
+        end_byte=messages.ends[ends - 1],
+        layout=column.to_json(),
+    )
+
+
+def end_batches(first_batch: Int64Array, first_batch_row: Int64Array, num_batches: int) -> Int64Array:
+    """For each block, the record batch after its last, int64 (num_blocks,); blocks may share a batch."""
+    return np.append(first_batch[1:] + (first_batch_row[1:] > 0), num_batches)[: len(first_batch)]

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from headrace.errors import ShardError, SourceError
+from headrace.places import ChangedError
 
 
 class CorruptError(Exception):
     """Bytes that are not what the format, or the shard's counts, say."""
 
     remedy = "replace the file with a whole copy or write it again"
-
-
-class ChangedError(CorruptError):
-    """A file that is no longer the one that was opened."""
-
-    remedy = "shards must not change during a run: start again once they are whole"
 
 
 class BadRowError(CorruptError):
@@ -40,7 +34,7 @@ class ColumnError(Exception):
 
 
 @contextmanager
-def naming(path: Path, block: int | None = None, row: int = 0) -> Iterator[None]:
+def naming(path: object, block: int | None = None, row: int = 0) -> Iterator[None]:
     """Turns a fault inside into an error that names the file, and the block (from `row` on) where known."""
     place = "" if block is None else f"block {block} (from row {row}) of "
     try:
@@ -51,6 +45,10 @@ def naming(path: Path, block: int | None = None, row: int = 0) -> Iterator[None]
         if isinstance(error, BadRowError):
             place = f"row {row + error.row} of "
         raise ShardError(f"{place}{path} {error}; {error.remedy}") from error
+    except ChangedError as error:
+        raise ShardError(
+            f"{place}{path} {error}; shards must not change during a run: start again once they are whole"
+        ) from error
     except OSError as error:
         raise ShardError(f"{place}{path} can't be read: {error.strerror or error}") from error
 

@@ -17,50 +17,41 @@ from pathlib import Path
 import numpy as np
 
 from headrace.cache import cache_root
-from headrace.formats.faults import ChangedError
 from headrace.formats.shard import MAX_BLOCK_ROWS, MAX_BLOCK_TOKENS, BlockTable, Int64Array
 from headrace.formats.whole import whole_file
+from headrace.places import File
 
-_MAGIC = b"HEADRACE INDEX 1"
+_MAGIC = b"HEADRACE INDEX 2"
 _DIGEST_BYTES = 16
-_ROWS = 6
+_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ShardIndex:
-    """The blocks of a shard, and for Arrow where each starts: its first record batch and its first row in that batch.
+    """The blocks of a shard, and for Arrow where each is.
 
-    `first_batch` and `first_batch_row` are int64 (num_blocks,).
+    All arrays are int64 (num_blocks,): the first record batch of a block, its first row in that batch, and the bytes
+    of the file, `first_byte` ≤ byte < `end_byte`, that hold all its record batches. `layout` is what
+    `TokenColumn.to_json` says of the column; other formats leave it empty and the arrays 0.
     """
 
     table: BlockTable
     first_batch: Int64Array
     first_batch_row: Int64Array
-
-
-@dataclass(frozen=True, slots=True)
-class ShardVersion:
-    """One version of a file on disk."""
-
-    path: Path
-    size_bytes: int
-    mtime_ns: int
+    first_byte: Int64Array
+    end_byte: Int64Array
+    layout: str = ""
 
     @classmethod
-    def of(cls, path: Path, status: os.stat_result) -> ShardVersion:
-        """The version of `path` that `status` describes."""
-        return cls(path.absolute(), status.st_size, status.st_mtime_ns)
+    def of(cls, table: BlockTable) -> ShardIndex:
+        """The index of a shard whose blocks are found by their numbers alone."""
+        nothing = np.zeros_like(table.first_row)
+        return cls(table, nothing, nothing, nothing, nothing)
 
-    def check_size(self) -> None:
-        """Raises ChangedError when the file no longer has this size, OSError when it is gone."""
-        size_bytes = self.path.stat().st_size
-        if size_bytes != self.size_bytes:
-            raise ChangedError(f"changed from {self.size_bytes} to {size_bytes} bytes since it was opened")
 
-    def key(self, column: str) -> str:
-        """What an index of `column` in this version is stored under; other block bounds cut other blocks."""
-        bounds = [MAX_BLOCK_TOKENS, MAX_BLOCK_ROWS]
-        return json.dumps([os.fspath(self.path), self.size_bytes, self.mtime_ns, column, *bounds])
+def index_key(file: File, column: str) -> str:
+    """What an index of `column` in this version of a file is stored under; other block bounds cut other blocks."""
+    return json.dumps([*file.identity, column, MAX_BLOCK_TOKENS, MAX_BLOCK_ROWS])
 
 
 def load_index(key: str) -> ShardIndex | None:
@@ -111,6 +102,7 @@ def _pack(key: str, index: ShardIndex) -> bytes:
         "token_dtype": table.token_dtype.str,
         "max_token": table.max_token,
         "min_token": table.min_token,
+        "layout": index.layout,
     }
     rows = (
         table.first_row,
@@ -119,14 +111,15 @@ def _pack(key: str, index: ShardIndex) -> bytes:
         table.num_tokens,
         index.first_batch,
         index.first_batch_row,
+        index.first_byte,
+        index.end_byte,
     )
     return json.dumps(facts).encode() + b"\n" + np.stack(rows).astype("<i8").tobytes()
 
 
 def _unpack(facts: dict[str, object], arrays: bytes) -> ShardIndex:
-    first_row, num_rows, num_documents, num_tokens, first_batch, first_batch_row = (
-        np.frombuffer(arrays, "<i8").astype(np.int64).reshape(_ROWS, -1)
-    )
+    rows = np.frombuffer(arrays, "<i8").astype(np.int64).reshape(_ROWS, -1)
+    first_row, num_rows, num_documents, num_tokens, first_batch, first_batch_row, first_byte, end_byte = rows
     table = BlockTable(
         first_row,
         num_rows,
@@ -138,7 +131,7 @@ def _unpack(facts: dict[str, object], arrays: bytes) -> ShardIndex:
         max_token=_integer(facts["max_token"]),
         min_token=_integer(facts["min_token"]),
     )
-    return ShardIndex(table, first_batch, first_batch_row)
+    return ShardIndex(table, first_batch, first_batch_row, first_byte, end_byte, str(facts["layout"]))
 
 
 def _integer(value: object) -> int | None:

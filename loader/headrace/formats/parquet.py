@@ -5,15 +5,19 @@ statistics counts just those (so do Arrow C++, Polars and DuckDB). A row group t
 tokens in `num_rows - null_count` documents, unless an element is null: that, and every count, is checked again when
 the row group is read. Which of the skipped rows are null and which empty the footer does not say; they are all
 counted as empty.
+
+A row group is one block, and so is decoded as a whole; one of more than 2^23 tokens is decoded some pages at a time
+into its final place, which takes little more memory than its tokens.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +25,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.formats.faults import BadRowError, ColumnError, CorruptError, check_counts, naming
-from headrace.formats.index import ShardIndex, ShardVersion, load_index, store_index
+from headrace.formats.index import ShardIndex, index_key, load_index, store_index
 from headrace.formats.ipc.schema import missing_column, wrong_type
+from headrace.formats.magic import PARQUET_MAGIC
+from headrace.formats.ranged import RangedReader
 from headrace.formats.shard import Block, BlockTable, Int64Array
+from headrace.places import File, LocalFile
+
+LARGE_TOKENS: Final = 1 << 23
+"""Elements of a row group from which on it is decoded in parts."""
+
+_PART_TOKENS: Final = 1 << 21
+_PART_BYTES: Final = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +52,10 @@ class _Leaf:
 class ParquetShard:
     """A Parquet shard, open for reading; see `ShardFile`."""
 
-    def __init__(self, metadata: pq.FileMetaData, column: str, version: ShardVersion) -> None:
+    def __init__(self, metadata: pq.FileMetaData, column: str, file: File) -> None:
         self._metadata = metadata
-        self._version = version
-        self._path = version.path
+        self._file = file
+        self._path = file.name
         self._column_name = column
         with naming(self._path):
             self._leaf = _find_leaf(metadata, column)
@@ -72,19 +85,41 @@ class ParquetShard:
         """See `ShardFile.close`; nothing is held open between reads."""
 
     def _read(self, index: int) -> _Documents:
-        self._version.check_size()
+        self._file.check()
+        column = self._metadata.row_group(index).column(self._leaf.index)
+        is_large = column.num_values > LARGE_TOKENS
+        with self._opened(column, is_large=is_large) as file:
+            if not is_large:
+                group = file.read_row_group(index, columns=[self._leaf.path], use_threads=False)
+                return _join(_all_documents(group.column(0).chunks, self._leaf.dtype), self._leaf.dtype)
+            rows = max(1, self._metadata.row_group(index).num_rows * _PART_TOKENS // column.num_values)
+            parts = file.iter_batches(rows, row_groups=[index], columns=[self._leaf.path], use_threads=False)
+            documents = _all_documents((part.column(0) for part in parts), self._leaf.dtype)
+            return _join_large(documents, self._leaf.dtype, column.num_values)
+
+    @contextmanager
+    def _opened(self, column: pq.ColumnChunkMetaData, *, is_large: bool) -> Iterator[pq.ParquetFile]:
+        """The file, of which `column` will be read; on object storage at once, or in pieces where it is large."""
+        source: str | Path | pa.PythonFile
+        if isinstance(self._file, LocalFile):
+            source = self._file.path
+        else:
+            first = column.data_page_offset
+            if column.dictionary_page_offset:
+                first = min(first, column.dictionary_page_offset)
+            ahead = None if is_large else (first, column.total_compressed_size)
+            source = pa.PythonFile(RangedReader(self._file, ahead), mode="r")
         with _decoding():
             # A ParquetFile must not be shared by threads; the parsed footer may.
-            file = pq.ParquetFile(self._path, metadata=self._metadata)
+            file = pq.ParquetFile(source, metadata=self._metadata, buffer_size=_PART_BYTES if is_large else 0)
             try:
-                group = file.read_row_group(index, columns=[self._leaf.path], use_threads=False)
+                yield file
             finally:
                 file.close()
-        return _join([_documents(chunk, self._leaf.dtype) for chunk in group.column(0).chunks], self._leaf.dtype)
 
     def _counted(self) -> BlockTable:
         """The counts from the cache, or from decoding every row group once."""
-        key = self._version.key(self._column_name)
+        key = index_key(self._file, self._column_name)
         known = load_index(key)
         if known is None:
             known = self._count()
@@ -104,7 +139,7 @@ class ParquetShard:
             num_null += documents.num_null
         num_empty = int((num_rows - num_documents).sum()) - num_null
         table = BlockTable(first_row, num_rows, num_documents, num_tokens, num_empty, num_null, self._leaf.dtype)
-        return ShardIndex(table, np.zeros_like(num_rows), np.zeros_like(num_rows))
+        return ShardIndex.of(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +152,15 @@ class _Documents:
     num_null: int
 
 
-def open_parquet(column: str, version: ShardVersion) -> ParquetShard:
-    """Opens a Parquet file from its footer alone; raises ShardError or SourceError naming it."""
-    with naming(version.path), _decoding():
-        metadata = pq.read_metadata(version.path)
-    return ParquetShard(metadata, column, version)
+def open_parquet(tail: bytes, column: str, file: File) -> ParquetShard:
+    """Opens a Parquet file that ends in `tail` from its footer alone; raises ShardError or SourceError naming it."""
+    with naming(file.name), _decoding():
+        size = int.from_bytes(tail[-8:-4], "little") + 2 * len(PARQUET_MAGIC)
+        if size > file.size_bytes:
+            raise CorruptError(f"says that its footer has {size - 8} bytes")
+        footer = tail if size <= len(tail) else file.read(file.size_bytes - size, size).tobytes()
+        metadata = pq.read_metadata(pa.BufferReader(footer))
+    return ParquetShard(metadata, column, file)
 
 
 @contextmanager
@@ -220,14 +259,36 @@ def _documents(chunk: pa.Array[Any], dtype: np.dtype[np.integer]) -> _Documents:
     return _Documents(tokens, starts, lengths, int(is_null.sum()))
 
 
-def _join(parts: list[_Documents], dtype: np.dtype[np.integer]) -> _Documents:
+def _all_documents(chunks: Iterable[pa.Array[Any]], dtype: np.dtype[np.integer]) -> Iterator[_Documents]:
+    """The rows of chunk after chunk; raises BadRowError, rows counted from the first chunk's first."""
+    rows_before = 0
+    for chunk in chunks:
+        try:
+            yield _documents(chunk, dtype)
+        except BadRowError as error:
+            raise BadRowError(rows_before + error.row, str(error)) from error
+        rows_before += len(chunk)
+
+
+def _join(chunks: Iterable[_Documents], dtype: np.dtype[np.integer]) -> _Documents:
+    parts = list(chunks)
     if len(parts) == 1:
         return parts[0]
-    before = np.cumsum([0, *(len(part.tokens) for part in parts)])
-    nothing = np.empty(0, np.int64)
-    return _Documents(
-        np.concatenate([np.empty(0, dtype), *(part.tokens for part in parts)]),
-        np.concatenate([nothing, *(part.starts + start for part, start in zip(parts, before[:-1], strict=True))]),
-        np.concatenate([nothing, *(part.lengths for part in parts)]),
-        sum(part.num_null for part in parts),
-    )
+    return _join_large(parts, dtype, sum(len(part.tokens) for part in parts))
+
+
+def _join_large(parts: Iterable[_Documents], dtype: np.dtype[np.integer], num_tokens: int) -> _Documents:
+    """The rows of all parts, of at most `num_tokens` tokens together, copied one part after another."""
+    tokens = np.empty(num_tokens, dtype)
+    starts, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    used = num_null = 0
+    for part in parts:
+        first = int(part.starts.min(initial=len(part.tokens)))
+        last = int((part.starts + part.lengths).max(initial=first))
+        if used + last - first > num_tokens:
+            raise CorruptError(f"holds more than the {num_tokens} values that its footer says")
+        tokens[used : used + last - first] = part.tokens[first:last]
+        starts.append(part.starts + (used - first))
+        lengths.append(part.lengths)
+        used, num_null = used + last - first, num_null + part.num_null
+    return _Documents(tokens[:used], np.concatenate(starts), np.concatenate(lengths), num_null)

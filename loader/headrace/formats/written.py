@@ -16,6 +16,7 @@ import numpy as np
 
 from headrace.formats.faults import CorruptError
 from headrace.formats.index import ShardIndex
+from headrace.formats.ipc.messages import Messages
 from headrace.formats.ipc.schema import TokenColumn
 from headrace.formats.shard import BlockTable, Int64Array
 
@@ -25,7 +26,7 @@ TOKENS_KEY: Final = "headrace.tokens"
 VERSION: Final = "1"
 
 
-def written_index(metadata: dict[str, str], column: TokenColumn, num_batches: int) -> ShardIndex | None:
+def written_index(metadata: dict[str, str], column: TokenColumn, messages: Messages) -> ShardIndex | None:
     """The counts a Headrace shard carries; None for any other shard, or one rewritten into other record batches.
 
     Raises CorruptError when the metadata is damaged or of a version this Headrace doesn't know.
@@ -48,9 +49,10 @@ def written_index(metadata: dict[str, str], column: TokenColumn, num_batches: in
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptError(f"has Headrace counts that can't be read ({error!r})") from error
-    if not num_batches == len(num_rows) == len(num_documents) == len(num_tokens):
+    if not len(messages) == len(num_rows) == len(num_documents) == len(num_tokens):
         return None
-    return ShardIndex(table, np.arange(num_batches, dtype=np.int64), np.zeros(num_batches, np.int64))
+    batches = np.arange(len(messages), dtype=np.int64)
+    return ShardIndex(table, batches, np.zeros_like(batches), messages.offsets, messages.ends, layout=column.to_json())
 
 
 def _counts(values: list[int]) -> Int64Array:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from headrace.errors import DataError, ShardError
 from headrace.formats import open_shard
+from headrace.places import Listed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +116,7 @@ def test_a_file_of_another_size_than_listed_is_refused(file: Path) -> None:
     """F17: a file that was still being written when the source was listed."""
     size = file.stat().st_size
     with pytest.raises(ShardError, match=f"has {size} bytes and had {size - 1} when the source was listed"):
-        open_shard(file, column="tokens", size_bytes=size - 1)
+        open_shard(file, column="tokens", listed=Listed("a", size - 1))
 
 
 @relaxed
@@ -157,7 +158,7 @@ def test_counting_never_touches_tokens(tmp_path: Path) -> None:
         from headrace.formats.ipc.batches import VALUES, locate
         from headrace.formats.ipc.messages import footer_bytes, parse_footer
         from headrace.formats.ipc.schema import find_column
-        from headrace.formats.mapped import map_file
+        from headrace.places.mapped import map_file
 
         def num_tokens(path):
             memory = map_file(path)
@@ -172,7 +173,8 @@ def test_counting_never_touches_tokens(tmp_path: Path) -> None:
                     assert protect(ctypes.c_void_p(address + first), ctypes.c_size_t(last - first), 0) == 0
                     hidden += last - first
             assert hidden > 0.9 * memory.size
-            return count_shard(memory, column, contents.messages).table.num_tokens.sum()
+            index = count_shard(column, contents.messages, lambda run: locate(memory, column, run))
+            return index.table.num_tokens.sum()
 
         print(*(num_tokens(Path(path)) for path in sys.argv[1:]), "pyarrow" in sys.modules)
     """

@@ -29,7 +29,7 @@ def write(path: Path, documents: Any, type_: pa.DataType | None = None, **option
 
 
 def index_entries(cache: Path) -> int:
-    return len(list(cache.rglob("*"))) if cache.exists() else 0
+    return len(list((cache / "index").rglob("*")))
 
 
 @relaxed
@@ -174,7 +174,7 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ShardError, match=r"a\.parquet is cut: it starts as a Parquet file"):
         open_shard(path, column="tokens")
     path.write_bytes(content[:100] + content[-60:])
-    with pytest.raises(ShardError, match=r"a\.parquet can't be decoded"):
+    with pytest.raises(ShardError, match=r"a\.parquet says that its footer has \d+ bytes"):
         open_shard(path, column="tokens")
 
 

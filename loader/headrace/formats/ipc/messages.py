@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,10 @@ _CONTINUATION = 0xFFFFFFFF
 _SCHEMA, _RECORD_BATCH = 1, 3
 _BLOCK = np.dtype([("offset", "<i8"), ("metadata_bytes", "<i4"), ("padding", "<i4"), ("body_bytes", "<i8")])
 _TRAILER_BYTES = 10
+_PREFIX_BYTES = 8
+
+View: TypeAlias = Callable[[int, int], Encoded]
+"""Bytes of a file: (position, how many) → as many, or fewer where the file ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,12 @@ class Messages:
     """
 
     blocks: npt.NDArray[np.void]
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> Messages:
+        """The record batches among `messages`."""
+        rows = [(one.start, one.body - one.start, 0, one.end - one.body) for one in messages if one.is_batch]
+        return cls(np.array(rows, _BLOCK))
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -46,6 +58,12 @@ class Messages:
         bodies: Positions = self.offsets + self.blocks["metadata_bytes"]
         return bodies
 
+    @property
+    def ends(self) -> Positions:
+        """The byte after each message, int64 (num_batches,)."""
+        ends: Positions = self.bodies + self.blocks["body_bytes"]
+        return ends
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
@@ -54,6 +72,11 @@ class Contents:
     schema: Schema
     messages: Messages
     cut: str | None = None
+    is_stream: bool = False
+
+
+class CutError(CorruptError):
+    """A message that goes on beyond the end of the file."""
 
 
 def footer_bytes(tail: bytes, size_bytes: int) -> int:
@@ -83,58 +106,95 @@ def is_stream(head: bytes) -> bool:
     return 0 < (read(head, 4, UINT32) if first == _CONTINUATION else first) < 1 << 26
 
 
-def walk(memory: Memory, start: int = 0) -> Contents:
+def viewing(memory: Memory) -> View:
+    """A view of bytes in memory."""
+    data = memory.data
+    return lambda at, size: data[at : at + size]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: where it starts, where its body starts and ends, its kind and its header."""
+
+    start: int
+    body: int
+    end: int
+    kind: int
+    header: Table | None
+    version: int
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is a record batch."""
+        return self.kind == _RECORD_BATCH
+
+
+def scan(view: View, start: int, end: int) -> Iterator[Message]:
+    """The messages in start ≤ byte < end, up to an end marker, which comes last with an empty body and kind 0.
+
+    Raises CutError for a message that goes on beyond `end`, CorruptError for one that can't be.
+    """
+    position = start
+    while position < end:
+        metadata, length = _prefix(view(position, _PREFIX_BYTES), position)
+        body = metadata + length
+        if body > end:
+            raise CutError(f"is cut inside the message at byte {position}: it ends at byte {end}")
+        if length == 0:
+            yield Message(position, body, body, 0, None, 0)
+            return
+        message = Table.root(view(metadata, length))
+        stop = body + message.number(3, INT64)
+        if not position < body <= stop:
+            raise CorruptError(f"has a message of impossible size at byte {position}")
+        if stop > end:
+            raise CutError(f"is cut inside the message at byte {position}: it ends at byte {end} instead of {stop}")
+        yield Message(position, body, stop, message.number(1, INT8), message.table(2), message.number(0, INT16))
+        position = stop
+
+
+def walk(view: View, size_bytes: int, start: int = 0, on_batch: Callable[[], None] = lambda: None) -> Contents:
     """The contents of the stream that begins at byte `start`, with or without an end marker.
 
-    A stream that ends inside a message is reported as cut, with the record batches before the cut. Raises
-    CorruptError when it has no schema, or when bytes follow the end marker of a stream that is the whole file.
+    `on_batch` is called for each record batch. A stream that ends inside a message is reported as cut, with the record
+    batches before the cut. Raises CorruptError when it has no schema, or when bytes follow the end marker of a stream
+    that is the whole file.
     """
     schema: Schema | None = None
-    blocks: list[tuple[int, int, int, int]] = []
+    batches: list[Message] = []
     cut: str | None = None
-    position = start
-    data = memory.data
-    while position < memory.size:
-        metadata, length = _prefix(data, position)
-        body = metadata + length
-        if body > memory.size:
-            cut = f"is cut inside the message at byte {position}: it ends at byte {memory.size}"
-            break
-        if length == 0:
-            if start == 0:
-                _check_nothing_follows(memory, metadata)
-            break
-        message = Table.root(data, metadata)
-        end = body + message.number(3, INT64)
-        if not position < body <= end:
-            raise CorruptError(f"has a message of impossible size at byte {position}")
-        if end > memory.size:
-            cut = f"is cut inside the message at byte {position}: it ends at byte {memory.size} instead of {end}"
-            break
-        kind, header = message.number(1, INT8), message.table(2)
-        if kind == _SCHEMA and header is not None:
-            schema = Schema.parse(header, message.number(0, INT16))
-        elif kind == _RECORD_BATCH:
-            blocks.append((position, body - position, 0, end - body))
-        position = end
+    try:
+        for message in scan(view, start, size_bytes):
+            if message.kind == _SCHEMA and message.header is not None:
+                schema = Schema.parse(message.header, message.version)
+            elif message.is_batch:
+                on_batch()
+                batches.append(message)
+            elif message.kind == 0 and message.header is None and start == 0:
+                _check_nothing_follows(size_bytes, message.end)
+    except CutError as error:
+        cut = str(error)
     if schema is None:
         raise CorruptError(cut or "holds no schema message")
-    return Contents(schema, Messages(np.array(blocks, _BLOCK)), cut)
+    return Contents(schema, Messages.of(batches), cut, is_stream=True)
 
 
-def _prefix(data: memoryview, position: int) -> tuple[int, int]:
-    """Where the metadata of the message at `position` starts and its length, which is past the end for a cut prefix."""
-    if position + 4 > len(data):
+def _prefix(head: Encoded, position: int) -> tuple[int, int]:
+    """Where the metadata of the message at `position`, which starts with `head`, starts, and its length.
+
+    The length of a cut prefix is one past the end.
+    """
+    if len(head) < 4:
         return position + 4, 1
-    length = read(data, position, UINT32)
+    length = read(head, 0, UINT32)
     if length != _CONTINUATION:
         return position + 4, length
-    return position + 8, read(data, position + 4, UINT32) if position + 8 <= len(data) else 1
+    return position + 8, read(head, 4, UINT32) if len(head) >= _PREFIX_BYTES else 1
 
 
-def _check_nothing_follows(memory: Memory, position: int) -> None:
-    if memory.size > position:
+def _check_nothing_follows(size_bytes: int, position: int) -> None:
+    if size_bytes > position:
         raise CorruptError(
-            f"has {memory.size - position} bytes after its end marker at byte {position}; "
+            f"has {size_bytes - position} bytes after its end marker at byte {position}; "
             "streams that were joined with cat must be written as one stream"
         )

@@ -7,7 +7,8 @@ a column's nodes and buffers follows from the fields before it.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from enum import Enum
 
 import numpy as np
@@ -59,6 +60,16 @@ class TokenColumn:
     def is_nested(self) -> bool:
         """Whether a document is a row (and not a record batch)."""
         return self.layout in (Layout.LIST, Layout.LARGE_LIST, Layout.FIXED_SIZE_LIST)
+
+    def to_json(self) -> str:
+        """The column as text, for `from_json`."""
+        return json.dumps({**asdict(self), "layout": self.layout.value, "dtype": self.dtype.str})
+
+    @classmethod
+    def from_json(cls, text: str) -> TokenColumn:
+        """The column that `to_json` wrote."""
+        facts = json.loads(text)
+        return cls(**{**facts, "layout": Layout(facts["layout"]), "dtype": np.dtype(facts["dtype"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from headrace.formats.faults import ColumnError, CorruptError
 from headrace.formats.ipc.flatbuffer import Table
-from headrace.formats.ipc.messages import footer_bytes, is_stream, parse_footer, walk
+from headrace.formats.ipc.messages import footer_bytes, is_stream, parse_footer, viewing, walk
 from headrace.formats.ipc.schema import Schema
-from headrace.formats.mapped import map_file
+from headrace.places.mapped import map_file
 
 from tests.loader.formats.shards import write_lists
 
@@ -25,7 +25,7 @@ DOCUMENTS = [[row] for row in range(40)]
 def test_the_footer_lists_what_a_walk_finds(tmp_path: Path, options: dict[str, Any]) -> None:
     memory = map_file(write_lists(tmp_path / "a.arrow", DOCUMENTS, pa.list_(pa.int32()), 7, **options))
     footer = parse_footer(memory[-footer_bytes(bytes(memory[-10:]), memory.size) :].data)
-    walked = walk(memory, 8)
+    walked = walk(viewing(memory), memory.size, 8)
     assert len(footer.messages) == 6
     assert footer.messages.offsets.tolist() == walked.messages.offsets.tolist()
     assert footer.messages.bodies.tolist() == walked.messages.bodies.tolist()
@@ -40,7 +40,8 @@ def test_metadata_of_the_schema_is_read(tmp_path: Path) -> None:
     schema = pa.schema([("a", pa.int8())], metadata={"key": "välue", "other": ""})
     with pa.ipc.new_stream(str(tmp_path / "a"), schema):
         pass
-    assert walk(map_file(tmp_path / "a")).schema.metadata == {"key": "välue", "other": ""}
+    memory = map_file(tmp_path / "a")
+    assert walk(viewing(memory), memory.size).schema.metadata == {"key": "välue", "other": ""}
 
 
 @pytest.mark.parametrize("size", [-5, 0, 1000])
@@ -56,8 +57,9 @@ def test_what_can_be_no_stream(head: bytes) -> None:
 
 def test_bytes_without_a_schema_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\xff\xff\xff\0\0\0\0")
+    memory = map_file(tmp_path / "a")
     with pytest.raises(CorruptError, match="holds no schema message"):
-        walk(map_file(tmp_path / "a"))
+        walk(viewing(memory), memory.size)
 
 
 def test_big_endian_data_is_refused() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headrace.formats.mapped import map_file
+from headrace.places.mapped import map_file
 
 
 def open_descriptors() -> int:
