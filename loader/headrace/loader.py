@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import torch
+from torch.distributed.device_mesh import DeviceMesh
 
 from headrace.agreement import LeaderSeals, World, find_world
 from headrace.batch import Batch
@@ -22,6 +23,7 @@ from headrace.errors import ConfigError, HeadraceError, StateError
 from headrace.find import Delivery, find_document, name_document
 from headrace.losses import Losses
 from headrace.manifest import SourceManifest
+from headrace.mesh import data_rank
 from headrace.mix import Revision, weight_array, weights_at, weights_to_ppm
 from headrace.plan import check_batch, sequences_before, steps_within
 from headrace.replay import advance
@@ -30,6 +32,7 @@ from headrace.resume import beginning, holdings_of, resume
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
 from headrace.steps import Steps
+from headrace.stream import Item
 from headrace.trace import Traced, nearest, trace_step
 
 
@@ -70,6 +73,12 @@ class Loader:
         url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
         rank, world_size: default from torch.distributed, else from the torchrun environment.
         dp_rank, dp_size: which share of a global batch this rank reads, where several ranks share data.
+        mesh: the same from the data-parallel dimensions of a `DeviceMesh`: `mesh["dp"]`, or several, the last the
+            fastest.
+        on_bad_data: `"stop"` ends the run at data that can't be used, `"mask"` puts padding in its place.
+        transform: changes the ids of each sequence: `f(tokens, boundaries, rng)`; must be pure, see `transform`.
+        transform_name: what checkpoints call it, instead of its qualified name.
+        collate: makes of each `Batch` what iteration yields, on the prefetch thread.
 
     Raises:
         ConfigError: an option that is not allowed. SourceError, ShardError: data that can't be read. Both before the
@@ -88,10 +97,12 @@ class Loader:
         world_size: int | None = None,
         dp_rank: int | None = None,
         dp_size: int | None = None,
+        mesh: DeviceMesh | None = None,
         **options: Any,
     ) -> None:
         config = parse_config({"sources": sources, **options})
         self._given_world = (rank, world_size, dp_rank, dp_size)
+        self._mesh = mesh
         self._config = config
         self._find_world()
         self._opened = self._data = open_data(config)
@@ -103,6 +114,8 @@ class Loader:
         self._run: Run | None = None
         self._dropped: weakref.finalize[..., Loader] | None = None
         self._losses = Losses(config.names)
+        self._last: Item | None = None
+        self._num_masked_tokens = 0
         self._closed = False
         self._at_exit = _close_at_exit(self)
 
@@ -125,6 +138,11 @@ class Loader:
     def step(self) -> int:
         """Steps handed out whole or moved past, and so the number of the next."""
         return self._delivered.step + (self._restored.skip_steps if self._run is None else 0)
+
+    @property
+    def num_masked_tokens(self) -> int:
+        """Places of this rank's steps so far that held padding instead of the tokens of a document."""
+        return self._num_masked_tokens
 
     @property
     def changes(self) -> dict[int, dict[str, Any]]:
@@ -161,19 +179,22 @@ class Loader:
         return sequences_before(sizes, steps) // (self._config.micro_batch_size * self._find_world().dp_size)
 
     def __next__(self) -> Batch:
-        """The next micro-batch of this rank.
+        """The next micro-batch of this rank; with `collate`, what that made of it.
 
         Raises:
             DataError: data that can't be read, named. AgreementError: the leader or the job's store is gone.
         """
         try:
-            batch, finished = self._running().take()
+            item = self._running().take()
         except StopIteration:
             self._ended = True
             raise
-        if finished is not None:
-            self._delivered = finished.plan.after
-        return batch
+        self._last = item
+        if item.finished is not None:
+            self._delivered = item.finished.plan.after
+            self._num_masked_tokens += item.finished.masked_tokens
+        given: Batch = item.given
+        return given
 
     def state_dict(self, step: int | None = None) -> dict[str, Any]:
         """The checkpoint of the last step whose final micro-batch was handed out; the same on every rank.
@@ -283,17 +304,18 @@ class Loader:
             next_step=self.step,
         )
 
-    def observe(self, batch: Batch, losses: torch.Tensor) -> None:
+    def observe(self, batch: object, losses: torch.Tensor) -> None:
         """Report the losses of a micro-batch by source, without a collective and without waiting for a device.
 
         Args:
-            batch: the batch that was trained on.
+            batch: the `Batch` that was trained on. With `collate`, what iteration yielded last stands for its batch,
+                and so does None.
             losses: float (micro_batch,), any device: the mean loss of each sequence.
 
         Raises:
-            ConfigError: a shape other than (micro_batch,).
+            ConfigError: a shape other than (micro_batch,), or no batch and not what was yielded last.
         """
-        for step, sums in self._losses.add(batch, losses):
+        for step, sums in self._losses.add(self._batch_of(batch), losses):
             if self._run is not None:
                 self._run.observe(step, sums)
 
@@ -316,8 +338,22 @@ class Loader:
     ) -> None:
         self.close(failed=None if error is None else _reason(error))
 
+    def _batch_of(self, given: object) -> Batch:
+        """The batch that the training loop means."""
+        if isinstance(given, Batch):
+            return given
+        if self._last is not None and (given is None or given is self._last.given):
+            return self._last.batch
+        raise ConfigError(
+            f"observe was given a {type(given).__name__}; give the Batch, what this loader yielded last, or None for "
+            "that: a collate function may keep the Batch in what it returns"
+        )
+
     def _find_world(self) -> World:
-        world = find_world(*self._given_world)
+        rank, world_size, dp_rank, dp_size = self._given_world
+        if self._mesh is not None:
+            dp_rank, dp_size = data_rank(self._mesh, dp_rank, dp_size)
+        world = find_world(rank, world_size, dp_rank, dp_size)
         for _, size in self._config.batch_sizes:
             check_batch(size, self._config.micro_batch_size, world.dp_size)
         return world
@@ -367,6 +403,7 @@ class Loader:
         ours = dict(self._data.weights_ppm)
         in_force = weights_at(restored.log, restored.position.step, names)
         begun = [dict(revision.weights_ppm) for revision in restored.log if revision.id.startswith("config:")]
+        begun += [era.changes.get("configured_weights_ppm", {}) for era in restored.eras]
         if ours not in (in_force, *begun):
             warnings.warn(
                 f"the script's weights are {ours} ppm but the checkpoint goes on with {in_force}; the checkpoint wins: "

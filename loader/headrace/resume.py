@@ -208,6 +208,7 @@ def _with_sources(saved: Saved, data: Data, changes: _Changes) -> Restored:
         changes.found["dropped_sources"] = dropped
     if not added and not dropped:
         changes.found["sources"] = [list(saved.names), list(config.names)]
+    changes.found["configured_weights_ppm"] = dict(data.weights_ppm)
     weights = _mix_with(weights_at(old.log, old.position.step, saved.names), data.weights_ppm, added)
     owed = dict(zip(saved.names, old.position.accumulators.tolist(), strict=True))
     accumulators = np.array([owed.get(name, 0) for name in config.names], np.int64)

@@ -1,6 +1,6 @@
 """The loader's checkpoint: a few fixed keys, the same on every rank, always at a step boundary.
 
-    {format, seed, step, seq_len, lanes, packing, shuffle, separators,
+    {format, seed, step, seq_len, lanes, packing, shuffle, separators, transform,
      sources, counts, accumulators, log, fingerprints, legs, parked, eras, run}
 
 Plain integers and strings; parts of variable length are JSON text. So it goes through `torch.distributed.checkpoint`
@@ -39,6 +39,7 @@ _KEYS = (
     "packing",
     "shuffle",
     "separators",
+    "transform",
     "sources",
     "counts",
     "accumulators",
@@ -154,6 +155,7 @@ def encode(
         "packing": config.packing,
         "shuffle": int(config.shuffle),
         "separators": json.dumps([config.bos_id, config.eos_id]),
+        "transform": json.dumps(config.transform_name),
         "sources": json.dumps(config.names),
         "counts": json.dumps(position.counts.tolist()),
         "accumulators": json.dumps(position.accumulators.tolist()),
@@ -203,7 +205,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig) -> Saved:
 
     Raises:
         StateError: not a checkpoint of this loader, a newer format, damaged, or of another seed, lanes, packing,
-            shuffle or separators; names what differs and both values.
+            shuffle, separators or transform; names what differs and both values.
     """
     missing = [key for key in _KEYS if key not in (state or ())]
     if missing:
@@ -219,6 +221,7 @@ def decode(state: Mapping[str, Any], config: LoaderConfig) -> Saved:
         "packing": config.packing,
         "shuffle": int(config.shuffle),
         "separators": json.dumps([config.bos_id, config.eos_id]),
+        "transform": json.dumps(config.transform_name),
     }
     for name, value in ours.items():
         if state[name] != value:

@@ -10,7 +10,16 @@ import pytest
 from headrace.errors import ConfigError
 from headrace.mix import PPM, assign
 from headrace.order import SourceOrder
-from headrace.plan import Position, check_batch, plan_step, rank_slots
+from headrace.plan import (
+    Position,
+    StepPlan,
+    check_batch,
+    plan_step,
+    rank_slots,
+    sequences_before,
+    size_at,
+    steps_within,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,3 +149,20 @@ def test_planning_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\nplan: {1000 * min(took):.2f} ms a step at G = 4,096, K = 50", end="")
     assert min(took) < 0.05
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(1, 40)), max_size=4),
+    st.integers(1, 40),
+    st.integers(0, 400),
+)
+def test_a_schedule_counts_sequences_both_ways(later: list[tuple[int, int]], first: int, step: int) -> None:
+    sizes, at = [(0, first)], 0
+    for gap, size in later:
+        at += gap
+        sizes.append((at, size))
+    schedule = tuple(sizes)
+    by_hand = sum(size_at(schedule, n) for n in range(step))
+    assert sequences_before(schedule, step) == by_hand
+    assert steps_within(schedule, by_hand) == step
+    assert steps_within(schedule, by_hand + size_at(schedule, step) - 1) == step
