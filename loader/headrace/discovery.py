@@ -117,8 +117,10 @@ def _missing_prefix(place: Place) -> str:
     while not siblings and "/" in wrong.parent.path:
         wrong = wrong.parent
         siblings = place.remote.children(wrong.parent.path)
-    if "/" not in wrong.path:
-        return f"{place} does not exist: the bucket is empty, or there is none of that name"
+    if not siblings:
+        return (
+            f"{place} does not exist: bucket '{place.path.partition('/')[0]}' is empty, or there is none of that name"
+        )
     close = difflib.get_close_matches(wrong.base, siblings, 1)
     if not close:
         return f"{place} does not exist; nothing in {wrong.parent} is like it"

@@ -17,6 +17,7 @@ import struct
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedWriter
 from pathlib import Path
 from typing import Final
 
@@ -74,22 +75,31 @@ class DiskCache:
     def _write(self, path: Path, content: Memory, size: int) -> None:
         path.parent.mkdir(exist_ok=True)
         aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-        with self._total() as total:
-            if not self._make_room(total, size):
-                return
-            # Of its full size from the start, so that whoever counts next counts all of it.
-            file = aside.open("xb")
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.truncate(size)
         try:
-            with file:
-                file.write(_HEADER.pack(_MAGIC, content.size, _digest(content.data)))
-                file.write(content.data)
-                file.flush()
-                aside.replace(path)
+            file = self._claimed(aside, size)
+            if file is not None:
+                with file:
+                    file.write(_HEADER.pack(_MAGIC, content.size, _digest(content.data)))
+                    file.write(content.data)
+                    file.flush()
+                    aside.replace(path)
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
+
+    def _claimed(self, aside: Path, size: int) -> BufferedWriter | None:
+        """The file aside, locked, and of its full size at once, so that whoever counts next counts all of it."""
+        with self._total() as total:
+            if not self._make_room(total, size):
+                return None
+            file = aside.open("xb")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                file.truncate(size)
+            except BaseException:
+                file.close()
+                raise
+            return file
 
     def _path(self, key: str) -> Path:
         name = hashlib.blake2b(os.fsencode(key), digest_size=20).hexdigest()
