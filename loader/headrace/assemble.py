@@ -13,11 +13,14 @@ from headrace.batch import Batch
 from headrace.config import LoaderConfig, Output
 from headrace.courses import Courses
 from headrace.errors import ShardError
-from headrace.manifest import SourceManifest
+from headrace.holes import UNKNOWN_ROW
+from headrace.manifest import SourceManifest, are_proved
+from headrace.masked import Masked
 from headrace.packing import IGNORED, NO_LIMIT, sequence_bounds, write_spans
 from headrace.pieces import Pieces
 from headrace.plan import StepPlan
 from headrace.reader import BlockCache, OrderedBlock
+from headrace.transform import Sequences, SequenceTransform
 
 Ints = npt.NDArray[np.int64]
 
@@ -33,7 +36,7 @@ class Cursor:
 
     file: str | None
     row: int | None
-    "row, in `file`, where its last sequence begins; both None where that is nothing but padding"
+    "row, in `file`, where its last sequence begins, None where it can't be read; both None where that is padding only"
     sequences: int
 
 
@@ -51,6 +54,7 @@ class _Table:
     block_of: Ints
     limit: int
     "what ids must stay below"
+    has_holes: bool
 
 
 @dataclass(slots=True)
@@ -114,8 +118,12 @@ class Assembler:
         )
         self._id_type = torch.empty(0, dtype=config.token_dtype).numpy().dtype
         self._label_type = np.dtype(np.int64 if config.token_dtype == torch.int64 else np.int32)
-        self._with_positions = "position_ids" in config.outputs or "cu_seqlens" in config.outputs
-        self._is_proved = [self._proved(manifest, config.id_limit) for manifest in manifests]
+        self._transform = None
+        if config.transform is not None:
+            self._transform = SequenceTransform(config.transform, seed=config.seed, id_limit=config.id_limit)
+        self._with_positions = bool({"position_ids", "cu_seqlens"} & {*config.outputs}) or self._transform is not None
+        self.masked = Masked(self._names, blocks.name_of)
+        self._is_proved = [are_proved(manifest, config.id_limit) for manifest in manifests]
         self.bytes_read = 0
 
     def batches(self, plan: StepPlan, slots: slice) -> Iterator[Batch]:
@@ -123,6 +131,7 @@ class Assembler:
 
         Raises:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
+            TransformError: what the user's transform returned can't be a sequence.
         """
         sources = plan.sources[slots]
         legs, ordinals = self._courses.locate(sources, plan.ordinals[slots])
@@ -136,8 +145,8 @@ class Assembler:
             here = slice(first * size, (first + group) * size)
             tables = self._tables(legs[here], ordinals[here])
             for micro in range(first, min(first + group, num_micro)):
-                own = sources[micro * size : (micro + 1) * size]
-                made = self._written(own, micro - first, tables)
+                own = slice(micro * size, (micro + 1) * size)
+                made = self._written(sources[own], plan.ordinals[slots][own], micro - first, tables)
                 yield made.batch(self._config.outputs, plan.step, micro, num_micro)
 
     def cursors(self, plan: StepPlan, slots: slice) -> dict[int, Cursor]:
@@ -155,7 +164,8 @@ class Assembler:
             first = blocks[0]
             document = int(np.searchsorted(first.order.edges, rows[0, 2], side="right")) - 1
             row = int(first.block.rows[first.order.documents[document]])
-            found[k] = Cursor(self._blocks.name_of(leg, int(rows[0, 10])), row, len(mine))
+            known = None if row == UNKNOWN_ROW else row
+            found[k] = Cursor(self._blocks.name_of(leg, int(rows[0, 10])), known, len(mine))
         return found
 
     def _tables(self, legs: npt.NDArray[np.int32], ordinals: Ints) -> list[_Table]:
@@ -173,6 +183,7 @@ class Assembler:
         order = np.argsort(rows[:, 0], kind="stable")
         stored = [block.block.tokens.dtype for block in blocks]
         edges = np.arange(0, len(legs) + 1, self._config.micro_batch_size)
+        has_holes = any(block.has_holes for block in blocks)
         tables = []
         for dtype in set(stored):
             chosen = (
@@ -182,11 +193,11 @@ class Assembler:
             self.bytes_read += int(mine[:, 3].sum()) * dtype.itemsize
             bounds = np.searchsorted(mine[:, 0], edges).tolist()
             limit = self._limit(set(mine[:, 8].tolist()))
-            tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, limit))
+            tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, limit, has_holes))
         return tables
 
-    def _written(self, sources: npt.NDArray[np.int32], micro: int, tables: list[_Table]) -> _Arrays:
-        """Micro-batch number `micro` of the tables."""
+    def _written(self, sources: npt.NDArray[np.int32], ordinals: Ints, micro: int, tables: list[_Table]) -> _Arrays:
+        """Micro-batch number `micro` of the tables; `ordinals` of its sequences that are not padding."""
         config = self._config
         shape = (len(sources), config.seq_len)
         made = _Arrays(
@@ -196,6 +207,7 @@ class Assembler:
             sources.astype(np.int64),
         )
         filled = np.zeros(len(sources), np.int64)
+        is_hole = None if self._transform is None else np.zeros(shape, np.bool_)
         for table in tables:
             low, high = table.bounds[micro], table.bounds[micro + 1]
             bad, num_trained = write_spans(
@@ -212,8 +224,15 @@ class Assembler:
             if bad >= 0:
                 raise self._out_of_range(table, low + bad)
             made.num_trained += num_trained
+            if table.has_holes:
+                blocks = [table.blocks[i] for i in table.block_of[low:high].tolist()]
+                self.masked.add(table.rows[low:high], blocks, micro * len(sources), is_hole)
         if filled.sum() < made.ids.size:
             made.pad(filled, self._marks[2])
+        if self._transform is not None and is_hole is not None:
+            own = [config.names[k] for k in sources[: len(ordinals)].tolist()]
+            whole = Sequences(made.ids, made.labels, made.positions, filled, is_hole)
+            made.num_trained = self._transform.apply(whole, own, ordinals)
         if "cu_seqlens" in config.outputs:
             made.bounds = sequence_bounds(made.positions, filled)
         return made
@@ -221,12 +240,6 @@ class Assembler:
     def _limit(self, sources: set[int]) -> int:
         """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""
         return NO_LIMIT if all(self._is_proved[k] for k in sources) else self._config.id_limit
-
-    @staticmethod
-    def _proved(manifest: SourceManifest, limit: int) -> bool:
-        low, high = manifest.min_token, manifest.max_token
-        unsigned = manifest.token_dtype.kind == "u"
-        return high is not None and high < limit and (unsigned or (low is not None and low >= 0))
 
     def _out_of_range(self, table: _Table, row: int) -> ShardError:
         """The error for the first id in a span's block that is negative or too large."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from headrace.errors import SourceError
 from headrace.manifest import Shard, SourceManifest, bounds_of
 from headrace.patterns import path_pattern
+from headrace.places.place import parse_place
 from headrace.row_counts import count_rows
 from headrace.row_lists import RowList, is_row_list, parse_rows
 
@@ -107,11 +108,12 @@ def _read(source: str, text: str) -> Exclusion:
     if not is_row_list(text):
         return Exclusion(text, hashlib.blake2b(text.encode(), digest_size=8).hexdigest(), None)
     try:
-        rows = parse_rows(text, Path(text).read_bytes())
+        file = parse_place(text).open()
+        rows = parse_rows(text, file.read(0, file.size_bytes).tobytes())
     except OSError as error:
         raise SourceError(
-            f"source '{source}': exclude names the file {text}, which can't be read ({error.strerror}); a file of "
-            "(path, row) pairs must be there at every start"
+            f"source '{source}': exclude names the file {text}, which can't be read ({error.strerror or error}); a "
+            "file of (path, row) pairs must be there at every start"
         ) from error
     except SourceError as error:
         raise SourceError(f"source '{source}': exclude: {error}") from error

@@ -23,7 +23,6 @@ from headrace.agreement import (
     open_store,
 )
 from headrace.assemble import Assembler
-from headrace.batch import Batch
 from headrace.data import Data
 from headrace.listing import remember_listing
 from headrace.mix import PPM, Revision, revision_at
@@ -37,6 +36,8 @@ log = logging.getLogger("headrace")
 
 _ALIKE = (
     "names",
+    "on_bad_data",
+    "transform_name",
     "seed",
     "seq_len",
     "batch_sizes",
@@ -123,6 +124,7 @@ class Run:
             dp_size=world.dp_size,
             with_cursors=self._telemetry is not None,
             ending=data.ending(),
+            collate=data.config.collate,
         )
         if world.rank == 0:
             self._agreed(revision_at(self.restored.log, self.restored.position.step), self.start.lineage)
@@ -146,7 +148,7 @@ class Run:
             f"{limit / 2**20:,.0f}",
         )
 
-    def take(self) -> tuple[Batch, Finished | None]:
+    def take(self) -> Item:
         """The next micro-batch, and on the last of a step what is known of the step."""
         self._waits.begin()
         item = self._prefetcher.take()
@@ -156,7 +158,7 @@ class Run:
             self.stream.forget_before(step - self._data.config.prefetch)
             if self._telemetry is not None:
                 self._telemetry.step_ended(self._sample(item.finished))
-        return item.batch, item.finished
+        return item
 
     def observe(self, step: int, sums: Mapping[str, tuple[float, int]]) -> None:
         """Pass losses by source on to the report."""
@@ -272,6 +274,8 @@ class Run:
             bytes_read=finished.bytes_read,
             revision=revision.id,
             sources=tuple(sources),
+            masked_tokens=finished.masked_tokens * self._counts,
+            masked_at=finished.masked_at,
         )
 
 
@@ -311,6 +315,9 @@ def _fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "weights": dict(data.weights_ppm),
         "max_epochs": {source.name: source.max_epochs for source in config.sources},
         "data fingerprints": data.fingerprints,
+        "exclude": {
+            listing.whole.name: [item.digest for item in listing.exclusions.items] for listing in data.listings
+        },
         "step": where.step,
         "counts": where.counts.tolist(),
         "accumulators": where.accumulators.tolist(),

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from headrace.ends import Ending
 from headrace.errors import StateError
 from headrace.mix import Revision, weight_array
 from headrace.plan import BatchSizes, Position, StepPlan, plan_step, rank_slots, size_at
+from headrace.telemetry.port import MaskedPlace
 
 Ints = npt.NDArray[np.int64]
 
@@ -34,6 +36,10 @@ class Finished:
     epochs: list[int]
     "for each source, the epoch of its next sequence"
     bytes_read: int
+    masked_tokens: int
+    "places of this rank's part of it that hold padding instead of a document's tokens"
+    masked_at: MaskedPlace | None
+    "the last document of which some were"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ class Item:
     """One micro-batch on its way to the training loop; `finished` on the last of a step."""
 
     batch: Batch
+    given: Any
+    "what the training loop gets: the batch, or what `collate` made of it"
     finished: Finished | None
 
 
@@ -61,6 +69,7 @@ class Stream:
         dp_size: int,
         with_cursors: bool,
         ending: Ending | None = None,
+        collate: Callable[[Batch], Any] | None = None,
     ) -> None:
         self._base = list(log)
         self._log = list(log)
@@ -73,6 +82,7 @@ class Stream:
         self._dp_size = dp_size
         self._with_cursors = with_cursors
         self._ending = ending
+        self._collate = collate
         self._lock = threading.Lock()
         self._positions = {start.step: start}
         self._next = start
@@ -86,17 +96,18 @@ class Stream:
     def items(self) -> Iterator[Item]:
         """Every micro-batch of this rank: for ever, or to the end of a run that has one."""
         while (plan := self._plan()) is not None:
-            before = self._assembler.bytes_read
+            bytes_before, masked_before = self._assembler.bytes_read, self._assembler.masked.tokens
             held: Batch | None = None
             slots = self._slots(plan.step)
             for batch in self._assembler.batches(plan, slots):
                 if batch.last_of_step:
                     held = batch
                 else:
-                    yield Item(batch, None)
+                    yield Item(batch, self._given(batch), None)
             assert held is not None
-            read = self._assembler.bytes_read - before
-            yield Item(held, self._finished(plan, slots, read))
+            read = self._assembler.bytes_read - bytes_before
+            masked = self._assembler.masked.tokens - masked_before
+            yield Item(held, self._given(held), self._finished(plan, slots, read, masked))
 
     def position(self, step: int) -> Position:
         """The position before `step`.
@@ -128,11 +139,23 @@ class Stream:
         """What this rank owns of a step."""
         return rank_slots(size_at(self._batch_sizes, step), self._dp_rank, self._dp_size)
 
-    def _finished(self, plan: StepPlan, slots: slice, bytes_read: int) -> Finished:
+    def _given(self, batch: Batch) -> Any:
+        """What the training loop gets for a batch."""
+        if self._collate is None:
+            return batch
+        try:
+            return self._collate(batch)
+        except Exception as error:
+            error.add_note(f"raised by the loader's collate on micro-batch {batch.micro_step} of step {batch.step}")
+            raise
+
+    def _finished(self, plan: StepPlan, slots: slice, bytes_read: int, masked_tokens: int) -> Finished:
+        masked_at = self._assembler.masked.last if masked_tokens else None
         if not self._with_cursors:
-            return Finished(plan, {}, [], bytes_read)
+            return Finished(plan, {}, [], bytes_read, masked_tokens, masked_at)
         epochs = [course.epoch_of(count) for course, count in zip(self._courses, plan.after.counts, strict=True)]
-        return Finished(plan, self._assembler.cursors(plan, slots), epochs, bytes_read)
+        cursors = self._assembler.cursors(plan, slots)
+        return Finished(plan, cursors, epochs, bytes_read, masked_tokens, masked_at)
 
     def _plan(self) -> StepPlan | None:
         position = self._next

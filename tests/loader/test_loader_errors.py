@@ -74,11 +74,12 @@ def test_a_column_that_holds_no_token_ids(tmp_path: Path, write: str, type_: pa.
 @pytest.mark.parametrize("layout", ["headrace", "parquet"])
 def test_an_id_outside_the_vocabulary_is_known_from_the_footer(tmp_path: Path, layout: str) -> None:
     corpus = write_corpus(tmp_path, {"web": [[[1, 2, 3], [900]]]}, layouts=(layout,))
+    (file,) = (corpus.root / "web").iterdir()
     with pytest.raises(SourceError) as caught:
         Loader(corpus.sources(), seq_len=4, global_batch_size=1, micro_batch_size=1, seed=1, eos_id=0, vocab_size=900)
     assert str(caught.value) == (
-        f"source 'web' ({corpus.root / 'web'}) holds id 900; with vocab_size 900 ids must be below that: correct "
-        "vocab_size, or make the shards again with the right tokenizer"
+        f"source 'web': {file} has id 900 in column 'tokens'; with vocab_size 900 ids must be from 0 to 899: correct "
+        "vocab_size, make the shard again with the right tokenizer, or leave it out with exclude"
     )
 
 
@@ -117,7 +118,11 @@ def test_a_type_that_cannot_hold_the_vocabulary(tmp_path: Path, layout: str) -> 
 @pytest.mark.parametrize(
     ("layout", "kind", "message"),
     [
-        ("headrace", SourceError, "holds id 300; torch.uint8 holds ids below 256: use a wider token_dtype"),
+        (
+            "headrace",
+            SourceError,
+            "has id 300 in column 'tokens'; torch.uint8 holds ids below 256, so ids must be from 0 to 255: use a wider",
+        ),
         ("arrow", ShardError, "is 300 (source 'web'); ids must be from 0 to 255: use a wider token_dtype"),
     ],
 )

@@ -93,9 +93,9 @@ def resumed(data: Data, step: int = 20, *, had_service: bool = True) -> Restored
 def steps(run: Run, number: int) -> list[list[Batch]]:
     found: list[list[Batch]] = [[]]
     while len(found) <= number:
-        batch, finished = run.take()
-        found[-1].append(batch)
-        if finished is not None:
+        item = run.take()
+        found[-1].append(item.batch)
+        if item.finished is not None:
             found.append([])
     return found[:-1]
 
@@ -226,8 +226,8 @@ def test_a_run_that_never_had_a_service_waits_for_none(data: Data) -> None:
 
 def test_without_telemetry_nothing_is_kept_for_reports(data: Data) -> None:
     run = Run(data, ALONE, fresh(data), lambda **_: None)
-    batch, _ = run.take()
-    _, finished = run.take()
+    batch = run.take().batch
+    finished = run.take().finished
     assert batch.step == 0
     assert finished is not None
     assert finished.cursors == {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from headrace.telemetry.plain_text import plain_text
-from headrace.telemetry.port import StepSample
+from headrace.telemetry.port import MaskedPlace, StepSample
 
 
 @dataclass(slots=True)
@@ -29,6 +29,8 @@ class Interval:
     steps: int = 0
     _tokens: int = 0
     _bytes_read: int = 0
+    _masked_tokens: int = 0
+    _masked_at: MaskedPlace | None = None
     _waits_s: list[float] = field(default_factory=list)
     _sources: dict[str, _SourceTotals] = field(default_factory=dict)
 
@@ -38,6 +40,8 @@ class Interval:
         self.steps += 1
         self._tokens += sample.tokens
         self._bytes_read += sample.bytes_read
+        self._masked_tokens += sample.masked_tokens
+        self._masked_at = sample.masked_at or self._masked_at
         self._waits_s += sample.waits_s
         for source in sample.sources:
             totals = self._sources.setdefault(source.name, _SourceTotals())
@@ -76,6 +80,8 @@ class Interval:
             "wait_share": sum(waits_ms) / span_ms if self.steps and span_ms > 0 else 0.0,
             "queue_depth": last.queue_depth,
             "bytes_read": self._bytes_read,
+            "masked_tokens": self._masked_tokens,
+            "masked_at": self._masked_at and _place(self._masked_at),
             "mix_revision": last.revision,
             "mix_version": _service_version(last.revision),
             "sources": list(self._source_records(last)),
@@ -96,6 +102,10 @@ class Interval:
                 "loss_sum": totals.loss_sum,
                 "loss_count": totals.loss_count,
             }
+
+
+def _place(masked: MaskedPlace) -> dict[str, object]:
+    return {"source": masked.source, "file": plain_text(masked.file, 4096), "row": masked.row}
 
 
 def _percentile(ascending: list[float], share: float) -> float:

@@ -32,6 +32,17 @@ class SourceSample:
 
 
 @dataclass(frozen=True, slots=True)
+class MaskedPlace:
+    """A document whose tokens were replaced by padding."""
+
+    source: str
+    file: str
+    "shard, relative to the source's path"
+    row: int | None
+    "None: in a block that can't be read"
+
+
+@dataclass(frozen=True, slots=True)
 class StepSample:
     """One finished step of one rank."""
 
@@ -51,6 +62,10 @@ class StepSample:
     revision: str
     "the mix revision in force, `config:1`, `service:3` or `local:<attempt>:1`"
     sources: tuple[SourceSample, ...]
+    masked_tokens: int = 0
+    "places delivered to this rank that hold padding instead of a document's tokens; 0 on a rank that does not count"
+    masked_at: MaskedPlace | None = None
+    "the last document of which some were, on this rank"
 
 
 @dataclass(frozen=True, slots=True)
