@@ -10,7 +10,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from headrace.bench import measure
+from headrace.bench.measure import measure
+from headrace.bench.workload import Workload
 from headrace.cache import cache_root
 from headrace.config import Source
 
@@ -38,18 +39,15 @@ def main() -> None:
     for name, mean, packing, outputs in CASES:
         folder = cache_root() / "bench" / f"{args.tokens}-{mean}"
         make_corpus(folder, num_tokens=args.tokens, mean_tokens=mean)
-        figures = measure(
-            [Source(source, str(folder / source), weight) for source, weight in WEIGHTS.items()],
-            seq_len=4096,
-            micro_batch=8,
+        workload = Workload(
+            sources=tuple(Source(source, str(folder / source), weight) for source, weight in WEIGHTS.items()),
             micro_batches=8,
             eos_id=0,
             outputs=outputs,
             packing=packing,
             vocab_size=VOCAB_SIZE,
-            seconds=args.seconds,
-            rounds=args.rounds,
         )
+        figures = measure(workload, seconds=args.seconds, rounds=args.rounds)
         if args.json:
             print(json.dumps({"case": name, **asdict(figures)}))
         else:

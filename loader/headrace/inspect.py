@@ -11,6 +11,7 @@ from typing import Any
 from headrace.config import parse_config
 from headrace.data import Data, open_data
 from headrace.given import add_sources, parse_sources
+from headrace.legs import with_separators
 from headrace.lengths import SAMPLE_BLOCKS, Lengths, measure_lengths
 from headrace.manifest import SourceManifest
 from headrace.mix import Revision
@@ -137,12 +138,19 @@ def forecast(data: Data, steps: int, global_batch_size: int) -> list[Forecast]:
     """Exactly what each source delivers in `steps` steps at its weights."""
     names = data.config.names
     log = [Revision("config:1", 0, data.weights_ppm)]
-    counts = advance(Position.start(len(names)), log, names, global_batch_size, steps).counts.tolist()
-    seq_len = data.config.seq_len
+    counts = advance(Position.start(len(names)), log, names, ((0, global_batch_size),), steps).counts.tolist()
     return [
-        Forecast(name, data.weights_ppm[name], count, count * seq_len, count * seq_len / order.total_tokens)
-        for name, count, order in zip(names, counts, data.orders(), strict=True)
+        Forecast(name, data.weights_ppm[name], count, count * data.config.seq_len, count / _sequences(data, source))
+        for source, (name, count) in enumerate(zip(names, counts, strict=True))
     ]
+
+
+def _sequences(data: Data, source: int) -> float:
+    """Sequences that a pass over a source makes."""
+    leg = data.legs_of(source)[0]
+    if leg.stretch.windows is not None:
+        return float(leg.stretch.windows.num_sequences.sum())
+    return float(with_separators(data.config, leg.manifest).sum()) / data.config.seq_len
 
 
 def _text(source: SourceFacts) -> str:

@@ -6,18 +6,57 @@ within the epoch. Which step an ordinal is in follows from the counts alone, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.order import SourceOrder, bit_reversed
 from headrace.permute import TABLE_LIMIT, feistel_inverse, subkey, table_index
+from headrace.rest import ChosenOrder, Order, RestOrder
 
 Ints = npt.NDArray[np.int64]
 
 MAX_SEQUENCES = 1 << 42
 "sequences that any run is taken to deliver at most; a million times as many are still whole numbers of 64 bits"
+
+
+def ordinals_with(order: Order, epoch: int, unit: int, offset: int, count: int) -> list[int]:
+    """The ordinals of `order` that hold any of the tokens `[offset, offset + count)` of a unit in `epoch`, ascending.
+
+    A unit is what the order permutes: a block, or a best-fit window. Those of an epoch's rest that were delivered
+    before it began are not among them.
+    """
+    if isinstance(order, SourceOrder):
+        begin = epoch * order.total_tokens + _begin_of(order, epoch, unit) + offset
+        return _ordinals(order, [(begin, count)])
+    assert isinstance(order, RestOrder | ChosenOrder)
+    if epoch != order.epoch:
+        return []
+    cutter = order.cutter
+    if isinstance(order, ChosenOrder):
+        places = np.flatnonzero(order.units == unit).tolist()
+        return _ordinals(cutter, [(_begin_of(cutter, 0, place) + offset, count) for place in places])
+    begin = _begin_of(order.base, epoch, unit) + offset
+    ranges = order.ranges
+    first = np.maximum(ranges.begin, begin)
+    size = np.minimum(ranges.begin + ranges.size, begin + count) - first
+    starts = np.cumsum(ranges.size) - ranges.size
+    some = np.flatnonzero(size > 0)
+    inside = starts[some] + first[some] - ranges.begin[some]
+    return _ordinals(cutter, zip(inside.tolist(), size[some].tolist(), strict=True))
+
+
+def _begin_of(order: SourceOrder, epoch: int, unit: int) -> int:
+    """Where a unit begins in the stream of an epoch."""
+    units, starts = order.blocks_of(epoch)
+    return int(starts[np.flatnonzero(units == unit)[0]])
+
+
+def _ordinals(order: SourceOrder, stretches: Iterable[tuple[int, int]]) -> list[int]:
+    """The ordinals that hold any of some (first token, tokens) of the endless stream."""
+    sequences = {sequence for first, count in stretches for sequence in sequences_with(order, first, count)}
+    return sorted(ordinal_of(order, sequence) for sequence in sequences)
 
 
 def sequences_with(order: SourceOrder, first: int, count: int) -> range:
