@@ -12,7 +12,7 @@ from headrace.arguments import CommandParser, unknown
 from headrace.errors import ConfigError, HeadraceError
 
 COMMANDS: Final = {
-    "bench": ("headrace.bench.command", "measure the loader on your own shards, next to a plain read of the same bytes"),
+    "bench": ("headrace.bench.command", "measure the loader on your own shards, next to a plain read of the same"),
     "demo": ("headrace.demo.run", "train a tiny GPT on this machine's own text, with the dashboard beside it"),
     "inspect": ("headrace.inspect", "say what sources hold, and how often a run would read them"),
 }

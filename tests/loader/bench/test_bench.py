@@ -122,7 +122,7 @@ def test_a_workload_survives_the_way_to_another_process(corpus: Corpus) -> None:
 
 
 def test_a_cold_process_that_fails_says_why(corpus: Corpus) -> None:
-    with pytest.raises(HeadraceError, match=r"could not load: headrace\.errors\.SourceError: source 'web': .* has id \d+ in"):
+    with pytest.raises(HeadraceError, match=r"could not load: headrace\.errors\.SourceError: .* has id \d+ in"):
         start_cold(workload(corpus, vocab_size=2, eos_id=0).to_json(), 0.01)
 
 
