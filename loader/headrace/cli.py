@@ -14,7 +14,9 @@ from headrace.errors import ConfigError, HeadraceError
 COMMANDS: Final = {
     "bench": ("headrace.bench.command", "measure the loader on your own shards, next to a plain read of the same"),
     "demo": ("headrace.demo.run", "train a tiny GPT on this machine's own text, with the dashboard beside it"),
+    "index": ("headrace.index_command", "count a source once, so that its next starts read no footers"),
     "inspect": ("headrace.inspect", "say what sources hold, and how often a run would read them"),
+    "trace": ("headrace.trace_command", "name the documents of a global batch, or the steps that hold a document"),
 }
 """The module of each command, imported when it is called, and what it does.
 
@@ -25,7 +27,9 @@ _EXAMPLES = """examples:
   headrace demo                                 the dashboard and a small training run, till Ctrl-C
   headrace demo --steps 80 --exit --no-browser  the same, ending by itself with a line of JSON
   headrace bench /data/web --eos-id 0           tokens a second on your own data
+  headrace index s3://corpus/web -o web.parquet  the counts of a source, for quick starts
   headrace inspect /data/web                    shards, documents, tokens, lengths
+  headrace trace /data/web --checkpoint last.pt --step 12000
 """
 
 

@@ -43,13 +43,14 @@ class Source:
 
     Args:
         name: what charts, weights and checkpoints call it; 1 to 100 characters, unique.
-        path: a shard, or a folder of shards.
+        path: a shard, or a folder of shards: a local path, or a URI of object storage such as `s3://bucket/prefix`.
         weight: its share, on any scale, finite and at least 0; 0 is paused. None everywhere: proportional to tokens.
         column: the column that holds the token ids.
         max_epochs: passes over it after which it is used up, above 0; fractions are allowed. None: no limit.
         exclude: what is left out of it, one item or several. A glob (`*`, `?`, `**`) names whole shards, relative to
             `path`. A path that is absolute or starts with `./`, `../` or a scheme names a file of (path, row) pairs:
             `.parquet`, `.arrow`, `.feather`, `.ipc`, `.csv` or `.jsonl` with columns `path` and `row`.
+        index: the file that `headrace index` wrote of it, a path or a URI, so that no shard is opened at start.
 
     Raises:
         ConfigError: an empty name, or a weight, a number of epochs or something to exclude that is not allowed.
@@ -61,6 +62,7 @@ class Source:
     column: str = "tokens"
     max_epochs: float | None = None
     exclude: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()
+    index: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 100 or not self.name.isprintable():
@@ -73,6 +75,10 @@ class Source:
         if self.max_epochs is not None:
             _epochs(f"max_epochs of source {self.name!r}", self.max_epochs)
         object.__setattr__(self, "exclude", _excluded(self.name, self.exclude))
+        if self.index is not None:
+            if not isinstance(self.index, str | os.PathLike) or not os.fspath(self.index):
+                raise ConfigError(f"index of source {self.name!r} is {self.index!r}; it must be a path, a URI or None")
+            object.__setattr__(self, "index", os.fspath(self.index))
 
     @property
     def exclusions(self) -> tuple[str, ...]:
@@ -103,6 +109,7 @@ class LoaderConfig:
     prefetch: int = 2
     mix_lease_steps: int = 1
     cache_bytes: int = 1 << 30
+    disk_cache_bytes: int = 0
     total_steps: int | None = None
     resume_wait_s: float = 10.0
     epochs: float | None = None
@@ -130,6 +137,7 @@ class LoaderConfig:
             ("prefetch", 0, 1024),
             ("mix_lease_steps", 1, 1 << 20),
             ("cache_bytes", 1 << 20, 1 << 50),
+            ("disk_cache_bytes", 0, 1 << 60),
         ):
             put(self, name, _whole(name, getattr(self, name), low, high))
         for name, low in (("eos_id", 0), ("bos_id", 0), ("vocab_size", 1), ("total_steps", 0)):

@@ -152,7 +152,7 @@ def open_data(config: LoaderConfig) -> Data:
             documents carry separators already.
     """
     with ThreadPoolExecutor(min(8, len(config.sources)), "headrace-manifest") as pool:
-        listings = tuple(pool.map(_read, config.sources))
+        listings = tuple(pool.map(lambda source: _read(source, config.disk_cache_bytes), config.sources))
         for listing in listings:
             check_ids(config, listing.kept)
             warn_of_short(config, listing.kept)
@@ -168,10 +168,17 @@ def open_data(config: LoaderConfig) -> Data:
     return Data(config, listings, weights_to_ppm(weights, config.names), _lay_out(config, listings, records))
 
 
-def _read(source: Source) -> Listing:
+def _read(source: Source, disk_cache_bytes: int) -> Listing:
     """A source, and what is left of it without what it excludes."""
     exclusions = read_exclusions(source.name, source.exclusions)
-    whole = read_manifest(source.name, source.path, column=source.column, is_left_out=exclusions.leaves_out)
+    whole = read_manifest(
+        source.name,
+        source.path,
+        column=source.column,
+        index=source.index,
+        disk_cache_bytes=disk_cache_bytes,
+        is_left_out=exclusions.leaves_out,
+    )
     if not exclusions.items:
         return Listing(whole, exclusions, whole)
     exclusions.check(whole)

@@ -32,13 +32,17 @@ class Found:
     ignored: tuple[tuple[str, str], ...]
 
 
-def discover(source: str, root: Place | Path | str) -> Found:
+def discover(source: str, root: Place | Path | str, *, disk_cache_bytes: int = 0) -> Found:
     """The shards of `source` at `root`: one file, whatever its name, or all below a folder or prefix.
 
-    The outcome does not depend on the order in which a file system lists. Raises SourceError, naming the source and
+    The outcome does not depend on the order in which a file system lists. `disk_cache_bytes` is what `parse_place`
+    takes. Raises SourceError, naming the source and
     the place, when there is nothing at `root`, it can't be listed, or no shard is found.
     """
-    place = root if isinstance(root, Place) else parse_place(root)
+    try:
+        place = root if isinstance(root, Place) else parse_place(root, disk_cache_bytes=disk_cache_bytes)
+    except SourceError as error:
+        raise SourceError(f"source '{source}': {error}") from error
     found = _local(source, place) if place.remote is None else _remote(source, place)
     if not found.files:
         raise SourceError(f"source '{source}': {place} holds no shards ({_summary(found.ignored)}); {_WANTED}")

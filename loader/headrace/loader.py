@@ -59,6 +59,8 @@ class Loader:
         prefetch: steps prepared ahead on a thread; 0 prepares each in the training loop.
         mix_lease_steps: steps that one agreement covers; more means fewer reads of the job's store and a later change.
         cache_bytes: memory for opened blocks.
+        disk_cache_bytes: disk under `HEADRACE_CACHE`, for all processes of this machine together, for what was read
+            from object storage; 0 keeps nothing.
         total_steps: the planned end, for forecasts only.
         resume_wait_s: how long a resumed run waits for the control plane's record of changes after the checkpoint.
         epochs: end after so many passes over every source, whatever the weights, as for validation; None: no end.

@@ -1,37 +1,36 @@
 """What a source holds: its shards in the order of their names, and the counts of their blocks.
 
-Read from footers, in parallel; the only arrays are one entry a block.
+Read from an index or from footers; the only arrays are one entry a block.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.discovery import Found, discover
-from headrace.errors import DataError, SourceError
-from headrace.formats import BlockTable, ShardFile, open_shard
+from headrace.errors import SourceError
+from headrace.footers import read_footers
+from headrace.formats import BlockTable, ShardFile, ShardIndex, open_shard
+from headrace.formats.allowance import UNLIMITED, Allowance
 from headrace.formats.joined import JoinedShard, join_table
-from headrace.places import Listed, Place
+from headrace.listings import Known, remember_listing
+from headrace.places import Listed, Place, parse_place
 
-log = logging.getLogger("headrace")
+if TYPE_CHECKING:
+    from headrace.source_index import SourceIndex
 
 MAX_BLOCKS: Final = 1 << 22
 """Blocks a source has at most: beyond, neighbouring blocks of a shard are joined."""
 
-_MAX_THREADS: Final = 16
-_FILES_AT_ONCE: Final = 8
-_NOTHING: Final = np.empty(0, np.int64)
-_NO_BLOCKS: Final = BlockTable(_NOTHING, _NOTHING, _NOTHING, _NOTHING, 0, 0, np.dtype(np.uint8))
+MAX_COUNTED_BATCHES: Final = 100_000
+"""Record batches of foreign Arrow that are counted at start on object storage; beyond, an index is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,8 @@ class SourceManifest:
     holes: Mapping[int, npt.NDArray[np.int64]] = field(default_factory=dict)
     hole_shards: frozenset[int] = frozenset()
     num_excluded: int = 0
+    index: SourceIndex | None = field(default=None, compare=False, repr=False)
+    "where the blocks of foreign Arrow on object storage lie"
 
     @property
     def num_blocks(self) -> int:
@@ -107,6 +108,15 @@ class SourceManifest:
         """Tokens in all blocks, without separators."""
         return int(self.block_tokens.sum())
 
+    def listing(self) -> list[Known]:
+        """Every shard with its size, rows and tokens, for `listings.difference`."""
+        tokens = np.zeros(len(self.shards), np.int64)
+        np.add.at(tokens, self.block_shard, self.block_tokens)
+        return [
+            Known(shard.path, shard.size_bytes, shard.num_rows, number)
+            for shard, number in zip(self.shards, tokens.tolist(), strict=True)
+        ]
+
     def open_shard(self, shard: int) -> ShardFile:
         """Opens shard number `shard` so that its blocks are those of `block_index`.
 
@@ -117,32 +127,44 @@ class SourceManifest:
             self.root / listed.path,
             column=self.column,
             listed=Listed(listed.path, listed.size_bytes, listed.mtime_ns),
+            known=None if self.index is None else self.index.known(shard),
         )
         return JoinedShard(opened, self.join_factor) if self.join_factor > 1 else opened
 
 
 def read_manifest(
     name: str,
-    root: Path | str,
+    root: Place | Path | str,
     *,
     column: str = "tokens",
+    index: Place | Path | str | None = None,
+    disk_cache_bytes: int = 0,
     max_blocks: int = MAX_BLOCKS,
     on_progress: Callable[[int, int], None] | None = None,
     is_left_out: Callable[[str], bool] = lambda path: False,
 ) -> SourceManifest:
-    """Lists and counts source `name` at `root`, a folder or a single file.
+    """Lists and counts source `name` at `root`, a folder, a prefix or a single file.
 
-    `on_progress(done, total)` is called in this thread after each shard. A shard of which `is_left_out(path)` is true
-    and which can't be read is listed as one without rows. Raises SourceError when the path is missing or holds no
-    shard, no document, or a shard without the column; ShardError when a shard can't be read. Both name the source and
-    the file.
+    `index` is one that `headrace index` wrote; up to `disk_cache_bytes` of what is read from object storage are kept on
+    this machine's disk. `on_progress(done, total)` is called in this thread after each shard. A
+    shard of which `is_left_out(path)` is true and which can't be read is listed as one without rows. Raises
+    SourceError when the path is missing or holds no shard, no document, or a shard without the column, and when
+    `index` is not of what is there; ShardError when a shard can't be read. All name the source and the file.
     """
-    found = discover(name, root)
+    found = discover(name, root, disk_cache_bytes=disk_cache_bytes)
+    written = _written_index(name, found, column, index)
+    if written is None:
+        indexes = read_footers(name, found, column, is_left_out, _allowance(found))
+        if found.root.remote is not None and not any(is_left_out(one.path) for one in found.files):
+            indexes = _remembering(found, column, indexes)
+    else:
+        indexes = written.indexes()
     tables: list[BlockTable] = []
-    num_blocks, factor = 0, 1
+    num_blocks, factor, has_places = 0, 1, False
     allowed = max(max_blocks, len(found.files))
-    for table in _read_tables(name, found, column, is_left_out):
-        tables.append(join_table(table, factor))
+    for one in indexes:
+        has_places |= bool(one.layout)
+        tables.append(join_table(one.table, factor))
         num_blocks += tables[-1].num_blocks
         while num_blocks > allowed:
             factor *= 2
@@ -150,47 +172,41 @@ def read_manifest(
             num_blocks = sum(known.num_blocks for known in tables)
         if on_progress is not None:
             on_progress(len(tables), len(found.files))
-    manifest = _assemble(name, found, column, tables, factor)
+    manifest = _assemble(name, found, column, tables, factor, written if has_places else None)
     _check(manifest)
+    remember_listing(manifest.fingerprint, manifest.listing())
     return manifest
 
 
-def _read_tables(name: str, found: Found, column: str, is_left_out: Callable[[str], bool]) -> Iterator[BlockTable]:
-    """The table of every shard, in order; the first fault in that order is raised with the source's name."""
-
-    def read(files: Sequence[Listed]) -> list[BlockTable]:
-        return [read_one(file) for file in files]
-
-    def read_one(file: Listed) -> BlockTable:
-        try:
-            return _read_table(found.root / file.path, column, file)
-        except DataError as error:
-            if not is_left_out(file.path):
-                raise
-            log.warning("source %r: a shard that is left out can't be read, and is counted as empty: %s", name, error)
-            return _NO_BLOCKS
-
-    threads = min(_MAX_THREADS, 4 * (os.cpu_count() or 1), len(found.files))
-    step = max(1, min(_FILES_AT_ONCE, len(found.files) // (4 * threads)))
-    parts = [found.files[first : first + step] for first in range(0, len(found.files), step)]
-    with ThreadPoolExecutor(threads, thread_name_prefix="headrace-manifest") as pool:
-        try:
-            for tables in pool.map(read, parts):
-                yield from tables
-        except DataError as error:
-            pool.shutdown(cancel_futures=True)
-            raise type(error)(f"source '{name}': {error}") from error
+def _allowance(found: Found) -> Allowance:
+    return UNLIMITED if found.root.remote is None else Allowance(MAX_COUNTED_BATCHES)
 
 
-def _read_table(place: Place, column: str, listed: Listed) -> BlockTable:
-    shard = open_shard(place, column=column, listed=listed)
+def _remembering(found: Found, column: str, indexes: Iterator[ShardIndex]) -> Iterator[ShardIndex]:
+    from headrace.source_index import remembering  # noqa: PLC0415  # pyarrow costs 60 ms; local sources need it not
+
+    return remembering(found, column, indexes)
+
+
+def _written_index(name: str, found: Found, column: str, index: Place | Path | str | None) -> SourceIndex | None:
+    """The index that was given, or else what is remembered of a remote source."""
+    if index is None and found.root.remote is None:
+        return None
+    from headrace.source_index import cached_index, load_index  # noqa: PLC0415
+
+    if index is None:
+        return cached_index(found, column)
     try:
-        return shard.table()
-    finally:
-        shard.close()
+        given = load_index(index if isinstance(index, Place) else parse_place(index))
+        given.check(found, column)
+    except SourceError as error:
+        raise SourceError(f"source '{name}': {error}") from error
+    return given
 
 
-def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], factor: int) -> SourceManifest:
+def _assemble(
+    name: str, found: Found, column: str, tables: list[BlockTable], factor: int, index: SourceIndex | None
+) -> SourceManifest:
     kept = [np.flatnonzero(table.num_documents > 0) for table in tables]
     counts = [len(indices) for indices in kept]
     first_blocks = np.cumsum([0, *counts])
@@ -223,6 +239,7 @@ def _assemble(name: str, found: Found, column: str, tables: list[BlockTable], fa
         max_token=high,
         ignored=found.ignored,
         join_factor=factor,
+        index=index,
         fingerprint=fingerprint_of(shards, block_index, documents, tokens),
     )
 

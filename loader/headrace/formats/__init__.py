@@ -62,18 +62,18 @@ def open_shard(
     with naming(place):
         tail = file.read(max(0, file.size_bytes - TAIL_BYTES), min(TAIL_BYTES, file.size_bytes)).tobytes()
         head = tail[:8] if file.size_bytes <= TAIL_BYTES else file.read(0, 8).tobytes()
-    return _open(head, tail, column, file)
+    return _open(head, tail, column, file, known)
 
 
-def _open(head: bytes, tail: bytes, column: str, file: LocalFile) -> ShardFile:
+def _open(head: bytes, tail: bytes, column: str, file: LocalFile, known: ShardIndex | None) -> ShardFile:
     from headrace.formats.arrow import open_arrow_file, open_arrow_stream  # noqa: PLC0415
 
     if len(tail) > 18 and head.startswith(FILE_MAGIC) and tail.endswith(FILE_MAGIC):
-        return open_arrow_file(tail, column, file)
+        return open_arrow_file(tail, column, file, known)
     if head.startswith(PARQUET_MAGIC) and tail.endswith(PARQUET_MAGIC):
         from headrace.formats.parquet import open_parquet  # noqa: PLC0415  # costs 90 ms, and only Parquet needs it
 
         return open_parquet(tail, column, file)
     if head.startswith(FILE_MAGIC) or is_stream(head):
-        return open_arrow_stream(column, file, head)
+        return open_arrow_stream(column, file, head, known)
     raise ShardError(f"{file.name} {complaint(head, file.size_bytes)}")

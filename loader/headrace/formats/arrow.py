@@ -30,20 +30,24 @@ _AFTER_MAGIC: Final = 8
 class ArrowShard:
     """An Arrow IPC shard, open for reading; see `ShardFile`."""
 
-    def __init__(self, contents: Contents, column: str, file: LocalFile) -> None:
+    def __init__(self, contents: Contents, column: str, file: LocalFile, known: ShardIndex | None) -> None:
         self._file = file
         self._path = file.name
         self._messages = contents.messages
         self._column_name = column
         with naming(self._path):
             self._column = find_column(contents.schema, column)
-            self._index = written_index(contents.schema.metadata, self._column, self._messages)
+            self._index = written_index(contents.schema.metadata, self._column, self._messages) or known
         self._memory: Memory | None = None
         self._lock = threading.Lock()
 
     def table(self) -> BlockTable:
         """See `ShardFile.table`."""
         return self._indexed().table
+
+    def index(self) -> ShardIndex:
+        """The table, and where its blocks lie."""
+        return self._indexed()
 
     def open_block(self, index: int) -> Block:
         """See `ShardFile.open_block`."""
@@ -98,15 +102,15 @@ def make_block(column: TokenColumn, table: BlockTable, index: int, batches: Batc
     )
 
 
-def open_arrow_file(tail: bytes, column: str, file: LocalFile) -> ArrowShard:
+def open_arrow_file(tail: bytes, column: str, file: LocalFile, known: ShardIndex | None) -> ArrowShard:
     """Opens an IPC file that ends in `tail`; raises ShardError or SourceError naming it."""
     with naming(file.name):
         size = footer_bytes(tail, file.size_bytes)
         contents = parse_footer(tail[-size:] if size <= len(tail) else file.map()[-size:].data)
-    return ArrowShard(contents, column, file)
+    return ArrowShard(contents, column, file, known)
 
 
-def open_arrow_stream(column: str, file: LocalFile, head: bytes) -> ArrowShard:
+def open_arrow_stream(column: str, file: LocalFile, head: bytes, known: ShardIndex | None) -> ArrowShard:
     """Opens an IPC stream, or says how much of it, or of a file without its footer, is whole."""
     is_file = head.startswith(FILE_MAGIC)
     with naming(file.name):
@@ -121,7 +125,7 @@ def open_arrow_stream(column: str, file: LocalFile, head: bytes) -> ArrowShard:
             raise
         if is_file or contents.cut:
             raise CorruptError(_cut(contents, memory, column, is_file))
-    return ArrowShard(contents, column, file)
+    return ArrowShard(contents, column, file, known)
 
 
 def _cut(contents: Contents, memory: Memory, column: str, is_file: bool) -> str:

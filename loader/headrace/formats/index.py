@@ -13,6 +13,7 @@ import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class ShardIndex:
 
     All arrays are int64 (num_blocks,): the first record batch of a block, its first row in that batch, and the bytes
     of the file, `first_byte` ≤ byte < `end_byte`, that hold all its record batches. `layout` is what
-    `TokenColumn.to_json` says of the column; other formats leave it empty and the arrays 0.
+    `TokenColumn.to_json` says of the column of a foreign Arrow shard; others, whose footers say it all, leave it empty.
     """
 
     table: BlockTable
@@ -47,6 +48,14 @@ class ShardIndex:
         """The index of a shard whose blocks are found by their numbers alone."""
         nothing = np.zeros_like(table.first_row)
         return cls(table, nothing, nothing, nothing, nothing)
+
+
+@runtime_checkable
+class IndexedShard(Protocol):
+    """An opened shard that knows more of its blocks than their counts."""
+
+    def index(self) -> ShardIndex:
+        """The table, and where the blocks lie; raises ShardError when the file can't be counted."""
 
 
 def index_key(file: File, column: str) -> str:

@@ -51,6 +51,10 @@ class RemoteArrowShard:
         """See `ShardFile.table`."""
         return self._index.table
 
+    def index(self) -> ShardIndex:
+        """The table, and where its blocks lie."""
+        return self._index
+
     def open_block(self, index: int) -> Block:
         """See `ShardFile.open_block`."""
         table = self._index.table

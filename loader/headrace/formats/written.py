@@ -52,7 +52,7 @@ def written_index(metadata: dict[str, str], column: TokenColumn, messages: Messa
     if not len(messages) == len(num_rows) == len(num_documents) == len(num_tokens):
         return None
     batches = np.arange(len(messages), dtype=np.int64)
-    return ShardIndex(table, batches, np.zeros_like(batches), messages.offsets, messages.ends, layout=column.to_json())
+    return ShardIndex(table, batches, np.zeros_like(batches), messages.offsets, messages.ends)
 
 
 def _counts(values: list[int]) -> Int64Array:
