@@ -21,6 +21,7 @@ from headrace.locate import ordinals_with
 from headrace.manifest import Shard, SourceManifest
 from headrace.pieces import Pieces
 from headrace.reader import BlockCache, OrderedBlock
+from headrace.rows import block_of_row
 from headrace.steps import Steps
 from headrace.trace import documents_in
 
@@ -63,7 +64,8 @@ def name_document(data: Data, path: str, row: int, source: str | None = None) ->
 
     Args:
         data: the sources.
-        path: the shard: relative to its source's path, or with it, or any end of it that only one shard has.
+        path: the shard: relative to its source's path, with it or the source's name before it, or any end of it that
+            only one shard has.
         row: its row in that shard, from 0.
         source: the source's name, where several have such a shard.
 
@@ -87,7 +89,8 @@ def name_document(data: Data, path: str, row: int, source: str | None = None) ->
 
 
 def _fitting(manifest: SourceManifest, path: str) -> list[Shard]:
-    exact = [shard for shard in manifest.shards if path in (shard.path, f"{manifest.root}/{shard.path}")]
+    roots = ("", f"{manifest.root}/", f"{manifest.name}/")
+    exact = [shard for shard in manifest.shards if path in (root + shard.path for root in roots)]
     return exact or [shard for shard in manifest.shards if shard.path.endswith(f"/{path}")]
 
 
@@ -196,21 +199,9 @@ class _Search:
 
     def _block_in(self, number: int) -> int | None:
         """The block of a leg's manifest that holds the document; None where it is not read in that leg."""
-        manifest = self._data.legs[number].manifest
-        shard = next((n for n, shard in enumerate(manifest.shards) if shard.path == self._document.path), None)
-        if shard is None:
+        block = block_of_row(self._data.legs[number].manifest, self._document.path, self._document.row)
+        if block is None:
             return None
-        listed = manifest.shards[shard]
-        own = slice(listed.first_block, listed.first_block + listed.num_blocks)
-        file = manifest.open_shard(shard)
-        try:
-            index = int(np.searchsorted(file.table().first_row, self._document.row, side="right")) - 1
-        finally:
-            file.close()
-        inside = np.flatnonzero(manifest.block_index[own] == index)
-        if len(inside) == 0:
-            return None
-        block = listed.first_block + int(inside[0])
         opened = self._blocks.open(number, block, None).block
         place = np.flatnonzero(opened.rows == self._document.row)
         return block if len(place) and opened.starts[place[0]] >= 0 else None  # below 0: a hole

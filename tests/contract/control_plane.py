@@ -27,10 +27,10 @@ class ControlPlane:
 
     def __enter__(self) -> Self:
         self.start()
-        self.loader_key = self._key("ingest")
+        self.loader_key = self.key("ingest")
         self.http = httpx.Client(
             base_url=f"{self.url}/api/v1",
-            headers={"Authorization": f"Bearer {self._key('ingest,read,operate')}"},
+            headers={"Authorization": f"Bearer {self.key('ingest,read,operate')}"},
             trust_env=False,
             timeout=30,
         )
@@ -85,6 +85,6 @@ class ControlPlane:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def _key(self, scopes: str) -> str:
+    def key(self, scopes: str) -> str:
         command = [_SERVER, "key", "create", "--data-dir", str(self._data_dir), "--scopes", scopes, "--name", scopes]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1]

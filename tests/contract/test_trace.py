@@ -1,0 +1,66 @@
+"""`headrace trace --job`: a run is named from what the control plane recorded of it, without a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headrace import cli
+
+from tests.contract.control_plane import ControlPlane
+from tests.loader.corpora import Corpus, open_loader, random_corpus, take_step
+from tests.loader.telemetry.services import new_uuid
+
+WEIGHTS = {"web": 0.6, "code": 0.4}
+OTHERS = {"web": 0.1, "code": 0.9}
+
+
+def traced(capsys: pytest.CaptureFixture[str], corpus: Corpus, job: str, *more: str) -> tuple[int, Any]:
+    sources = [str(corpus.root / name) for name in WEIGHTS]
+    status = cli.main(["trace", *sources, "--job", job, "--eos-id", "0", "--json", *more])
+    printed = capsys.readouterr()
+    return status, json.loads(printed.out) if status == 0 else printed.err
+
+
+def test_a_run_with_restarts_and_changes(
+    control_plane: ControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changes from the script, a crash that is resumed and replayed, and a rewind that departs from the record."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HEADRACE_URL", control_plane.url)
+    monkeypatch.setenv("HEADRACE_TOKEN", control_plane.key("ingest,read"))
+    corpus = random_corpus(tmp_path, {"web": 60, "code": 25}, mean=12)
+    job = f"trace-{new_uuid()[:8]}"
+    with open_loader(corpus.sources(**WEIGHTS), job=job, prefetch=0) as loader:
+        for _ in range(5):
+            take_step(loader)
+        state = loader.state_dict()
+        loader.set_weights(OTHERS)
+        for _ in range(5):
+            take_step(loader)
+    with open_loader(corpus.sources(**WEIGHTS), job=job, prefetch=0) as loader:
+        loader.load_state_dict(state)  # step 5 again: the change is replayed
+        for _ in range(7):
+            take_step(loader)
+        loader.set_weights(WEIGHTS, ramp_steps=4)
+        for _ in range(6):
+            take_step(loader)
+        expected = [[list(piece) for piece in loader.trace(step)] for step in range(18)]
+        held = [list(found) for found in loader.find("web/00001.arrow", 3, until_step=17)]
+    for step in (0, 4, 5, 9, 11, 12, 14, 17):
+        status, printed = traced(capsys, corpus, job, "--step", str(step))
+        assert status == 0, printed
+        assert [list(piece.values()) for piece in printed["documents"]] == expected[step]
+    document = ("--document", "web/00001.arrow:3", "--until-step", "17")
+    assert [list(found.values()) for found in traced(capsys, corpus, job, *document)[1]["deliveries"]] == held
+
+    status, error = traced(capsys, corpus, job.upper(), "--step", "0")
+    assert (status, f"has no such job; those like it are {job}" in error) == (2, True), error
+    other = random_corpus(tmp_path / "other", {"web": 61, "code": 25}, mean=12)
+    status, error = traced(capsys, other, job, "--step", "0")
+    assert (status, "source 'web' of job" in error and "had 3 shards, 60 documents" in error) == (1, True), error
+    monkeypatch.setenv("HEADRACE_TOKEN", "hr_wrong")
+    status, error = traced(capsys, corpus, job, "--step", "0")
+    assert (status, "HEADRACE_TOKEN" in error) == (2, True), error
