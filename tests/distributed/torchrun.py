@@ -31,6 +31,8 @@ class Orders:
     "a state file, or a folder whose newest is taken"
     peers: int = 1
     "ranks that share each data rank"
+    mesh: bool = False
+    "give the data-parallel dimension of a mesh of (data ranks, peers) too"
     all_reduce: bool = False
     "keep ranks in step, as training does"
     naps_ms: list[float] = field(default_factory=list)

@@ -17,6 +17,7 @@ import torch.distributed as dist
 from headrace import Batch, Loader, Source
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict_saver import save
+from torch.distributed.device_mesh import init_device_mesh
 
 from tests.distributed.torchrun import Orders
 
@@ -44,6 +45,9 @@ class Rank:
         options |= orders.options | orders.rank_options.get(str(self.rank), {})
         if orders.peers > 1:
             options |= {"dp_rank": self.rank // orders.peers, "dp_size": dist.get_world_size() // orders.peers}
+        if orders.mesh:
+            size = dist.get_world_size() // orders.peers
+            options["mesh"] = init_device_mesh("cpu", (size, orders.peers), mesh_dim_names=("dp", "tp"))["dp"]
         self.loader = Loader([Source(*source) for source in orders.sources], **options)
         saved = newest(Path(orders.resume)) if orders.resume else None
         if saved is not None:
