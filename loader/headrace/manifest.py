@@ -6,7 +6,7 @@ Read from an index or from footers; the only arrays are one entry a block.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,23 +14,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from headrace.counts import find_counts
 from headrace.discovery import Found, discover
 from headrace.errors import SourceError
-from headrace.footers import read_footers
-from headrace.formats import BlockTable, ShardFile, ShardIndex, open_shard
-from headrace.formats.allowance import UNLIMITED, Allowance
+from headrace.formats import BlockTable, ShardFile, open_shard
 from headrace.formats.joined import JoinedShard, join_table
 from headrace.listings import Known, remember_listing
-from headrace.places import Listed, Place, parse_place
+from headrace.places import Listed, Place
 
 if TYPE_CHECKING:
     from headrace.source_index import SourceIndex
 
 MAX_BLOCKS: Final = 1 << 22
 """Blocks a source has at most: beyond, neighbouring blocks of a shard are joined."""
-
-MAX_COUNTED_BATCHES: Final = 100_000
-"""Record batches of foreign Arrow that are counted at start on object storage; beyond, an index is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +142,17 @@ def read_manifest(
     """Lists and counts source `name` at `root`, a folder, a prefix or a single file.
 
     `index` is one that `headrace index` wrote; up to `disk_cache_bytes` of what is read from object storage are kept on
-    this machine's disk. `on_progress(done, total)` is called in this thread after each shard. A
-    shard of which `is_left_out(path)` is true and which can't be read is listed as one without rows. Raises
-    SourceError when the path is missing or holds no shard, no document, or a shard without the column, and when
-    `index` is not of what is there; ShardError when a shard can't be read. All name the source and the file.
+    this machine's disk. `on_progress(done, total)` is called in this thread after each shard. A shard of which
+    `is_left_out(path)` is true and which can't be read is listed as one without rows. Raises SourceError when the path
+    is missing or holds no shard, no document, or a shard without the column, and when `index` is not of what is there;
+    ShardError when a shard can't be read. All name the source and the file.
     """
     found = discover(name, root, disk_cache_bytes=disk_cache_bytes)
-    written = _written_index(name, found, column, index)
-    if written is None:
-        indexes = read_footers(name, found, column, is_left_out, _allowance(found))
-        if found.root.remote is not None and not any(is_left_out(one.path) for one in found.files):
-            indexes = _remembering(found, column, indexes)
-    else:
-        indexes = written.indexes()
+    counts = find_counts(name, found, column, index, is_left_out)
     tables: list[BlockTable] = []
     num_blocks, factor, has_places = 0, 1, False
     allowed = max(max_blocks, len(found.files))
-    for one in indexes:
+    for one in counts.indexes:
         has_places |= bool(one.layout)
         tables.append(join_table(one.table, factor))
         num_blocks += tables[-1].num_blocks
@@ -172,36 +162,10 @@ def read_manifest(
             num_blocks = sum(known.num_blocks for known in tables)
         if on_progress is not None:
             on_progress(len(tables), len(found.files))
-    manifest = _assemble(name, found, column, tables, factor, written if has_places else None)
+    manifest = _assemble(name, found, column, tables, factor, counts.written if has_places else None)
     _check(manifest)
     remember_listing(manifest.fingerprint, manifest.listing())
     return manifest
-
-
-def _allowance(found: Found) -> Allowance:
-    return UNLIMITED if found.root.remote is None else Allowance(MAX_COUNTED_BATCHES)
-
-
-def _remembering(found: Found, column: str, indexes: Iterator[ShardIndex]) -> Iterator[ShardIndex]:
-    from headrace.source_index import remembering  # noqa: PLC0415  # pyarrow costs 60 ms; local sources need it not
-
-    return remembering(found, column, indexes)
-
-
-def _written_index(name: str, found: Found, column: str, index: Place | Path | str | None) -> SourceIndex | None:
-    """The index that was given, or else what is remembered of a remote source."""
-    if index is None and found.root.remote is None:
-        return None
-    from headrace.source_index import cached_index, load_index  # noqa: PLC0415
-
-    if index is None:
-        return cached_index(found, column)
-    try:
-        given = load_index(index if isinstance(index, Place) else parse_place(index))
-        given.check(found, column)
-    except SourceError as error:
-        raise SourceError(f"source '{name}': {error}") from error
-    return given
 
 
 def _assemble(
