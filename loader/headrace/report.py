@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from headrace.agreement import World
 from headrace.data import Data
 from headrace.plan import size_at
-from headrace.telemetry.connect import connect, endpoint_of
 from headrace.telemetry.description import JobDescription, RankIdentity, SourceDescription
 from headrace.telemetry.port import Telemetry
 
@@ -24,6 +24,8 @@ class Reporting:
         self._data = data
         self._job = job if job != "" else os.environ.get("HEADRACE_JOB") or None
         if self._job is not None:
+            from headrace.telemetry.connect import endpoint_of  # noqa: PLC0415  # an HTTP client costs 60 ms
+
             endpoint_of(self._job, url, token)
         self._url = url
         self._token = token
@@ -35,7 +37,15 @@ class Reporting:
         return self._job is not None
 
     def __call__(
-        self, *, world: World, counts_tokens: bool, attempt: str, lineage: str, resumed_from_step: int | None
+        self,
+        *,
+        world: World,
+        counts_tokens: bool,
+        attempt: str,
+        lineage: str,
+        resumed_from_step: int | None,
+        parent_lineage: str | None,
+        weights_ppm: Mapping[str, int],
     ) -> Telemetry | None:
         """This rank's telemetry of one start; None without a job.
 
@@ -44,6 +54,8 @@ class Reporting:
         """
         if self._job is None:
             return None
+        from headrace.telemetry.connect import connect  # noqa: PLC0415
+
         identity = RankIdentity(
             rank=world.rank,
             local_rank=int(os.environ.get("LOCAL_RANK", "0")),
@@ -54,21 +66,21 @@ class Reporting:
             leader=world.rank == 0,
             attempt=attempt,
             lineage=lineage,
-            parent_lineage=None,
+            parent_lineage=parent_lineage,
             resumed_from_step=resumed_from_step,
         )
-        description = describe(self._data, resumed_from_step or 0)
+        description = describe(self._data, resumed_from_step or 0, weights_ppm)
         return connect(identity, description, job=self._job, url=self._url, token=self._token, project=self._project)
 
 
-def describe(data: Data, step: int) -> JobDescription:
+def describe(data: Data, step: int, weights_ppm: Mapping[str, int]) -> JobDescription:
     """The job as it is from `step` on, the same on every rank."""
     config = data.config
     return JobDescription(
         sources=tuple(
             SourceDescription(
                 name=manifest.name,
-                weight_ppm=data.weights_ppm[manifest.name],
+                weight_ppm=weights_ppm[manifest.name],
                 num_documents=manifest.num_documents,
                 num_tokens=manifest.num_tokens + manifest.num_documents * config.num_separators,
                 num_shards=len(manifest.shards),

@@ -25,7 +25,7 @@ from headrace.agreement import (
 from headrace.assemble import Assembler
 from headrace.data import Data
 from headrace.listing import remember_listing
-from headrace.mix import PPM, Revision, revision_at
+from headrace.mix import PPM, Revision, revision_at, weights_at
 from headrace.prefetch import Prefetcher
 from headrace.resume import move_past
 from headrace.state import Restored
@@ -59,9 +59,21 @@ class Connect(Protocol):
     """Makes this rank's telemetry of one start; None when nothing is reported."""
 
     def __call__(
-        self, *, world: World, counts_tokens: bool, attempt: str, lineage: str, resumed_from_step: int | None
+        self,
+        *,
+        world: World,
+        counts_tokens: bool,
+        attempt: str,
+        lineage: str,
+        resumed_from_step: int | None,
+        parent_lineage: str | None,
+        weights_ppm: Mapping[str, int],
     ) -> Telemetry | None:
-        """`attempt` and `lineage` are UUIDs; `counts_tokens`: whether this rank reports its dp_rank's tokens."""
+        """`attempt` and `lineage` are UUIDs; `counts_tokens`: whether this rank reports its dp_rank's tokens.
+
+        `parent_lineage` is that of the checkpoint where the run departs from it; `weights_ppm` are in force where this
+        start begins.
+        """
 
 
 _Joined = tuple[Store | None, bool, Telemetry | None]
@@ -189,6 +201,8 @@ class Run:
             attempt=nonce,
             lineage=lineage,
             resumed_from_step=None if began else self._loaded.position.step,
+            parent_lineage=None if began or lineage == self._loaded.lineage else self._loaded.lineage,
+            weights_ppm=weights_at(self._loaded.log, self._loaded.position.step, self._data.config.names),
         )
         return store, counts, telemetry
 
@@ -200,7 +214,7 @@ class Run:
         self._joined = self._join(nonce, lineage)
         replay: tuple[Revision, ...] = ()
         telemetry = self._joined[2]
-        if telemetry is not None and loaded.had_service and loaded.lineage:
+        if telemetry is not None and loaded.had_service and loaded.lineage and not loaded.has_other_sources:
             wait_s, step = self._data.config.resume_wait_s, loaded.position.step
             record = telemetry.replay_record(loaded.lineage, step, wait_s)
             if record is None:
@@ -315,6 +329,9 @@ def _fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "weights": dict(data.weights_ppm),
         "max_epochs": {source.name: source.max_epochs for source in config.sources},
         "data fingerprints": data.fingerprints,
+        "exclusions": {
+            listing.whole.name: [item.digest for item in listing.exclusions.items] for listing in data.listings
+        },
         "exclude": {
             listing.whole.name: [item.digest for item in listing.exclusions.items] for listing in data.listings
         },

@@ -82,6 +82,11 @@ class Restored:
     departs: bool = False
     "whether something else than in the checkpoint follows, so that its lineage ends here"
 
+    @property
+    def has_other_sources(self) -> bool:
+        """Whether it goes on with other sources than it had, and so with a mix of its own."""
+        return self.departs and "configured_weights_ppm" in self.eras[-1].changes
+
 
 @dataclass(frozen=True, slots=True)
 class Saved:

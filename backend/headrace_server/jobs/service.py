@@ -83,16 +83,17 @@ async def _refresh_sources(work: Work, job: JobRow, given: list[JobSource]) -> N
     for position, source in enumerate(added, start=len(held)):
         values = {**source.model_dump(), "weight_ppm": 0}
         work.session.add(JobSourceRow(job_id=job.id, position=position, **values))
-    if not added:
-        return
     await work.session.flush()
     newest = await mix.newest(work, job)
-    names = ", ".join(source.name for source in added)
+    gone = set(held) - {source.name for source in given}
+    dropped = sorted(name for name in gone if newest.weights_ppm.get(name))
+    if not added and not dropped:
+        return
+    # The loader made a mix of the sources that it has now; one that is gone keeps its place, paused.
+    weights = dict.fromkeys(held, 0) | {source.name: source.weight_ppm for source in given}
+    names = ", ".join([*(f"+{source.name}" for source in added), *(f"−{name}" for name in dropped)])
     change = versions.Change(
-        weights_ppm={**newest.weights_ppm, **{source.name: 0 for source in added}},
-        author="config",
-        reason=f"new in the configuration, paused until somebody weighs it: {names}"[:500],
-        origin="config",
+        weights_ppm=weights, author="config", reason=f"the run has other sources: {names}"[:500], origin="config"
     )
     await versions.add(work, job, newest, change, "mix.configure")
 

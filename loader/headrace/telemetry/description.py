@@ -19,7 +19,7 @@ class SourceDescription:
 
     name: str
     weight_ppm: int
-    "configured weight; all sources' weights sum to 1,000,000"
+    "weight where this start begins; all sources' weights sum to 1,000,000"
     num_documents: int
     num_tokens: int
     "in one epoch"

@@ -26,7 +26,7 @@ async def test_a_new_job_waits_with_its_configured_mix(world: World) -> None:
     assert (job["mix_version"], job["pending_change"]) == (1, None)
 
 
-async def test_the_second_registration_refreshes_sizes_and_adds_sources_paused(world: World) -> None:
+async def test_the_second_registration_refreshes_sizes_and_adds_sources(world: World) -> None:
     path = await world.job()
     sources = job_body()["sources"]
     sources[0]["num_tokens"] = 99
@@ -41,6 +41,21 @@ async def test_the_second_registration_refreshes_sizes_and_adds_sources_paused(w
     assert mix["weights_ppm"] == {"web": 500_000, "code": 300_000, "legal": 200_000, "maths": 0}
     assert await world.job() == path
     assert (await world.get(path))["mix_version"] == 2
+
+
+async def test_a_run_with_other_sources_brings_the_mix_it_made_of_them(world: World) -> None:
+    path = await world.job()
+    web, code, legal = job_body()["sources"]
+    extra = {"name": "maths", "weight_ppm": 400_000, "num_documents": 1, "num_tokens": 5, "num_shards": 1}
+    now = [{**web, "weight_ppm": 375_000}, {**code, "weight_ppm": 225_000}, extra]
+    assert await world.job(sources=now) == path
+    mix = await world.get(f"{path}/mix")
+    assert mix["weights_ppm"] == {"web": 375_000, "code": 225_000, "legal": 0, "maths": 400_000}
+    assert (mix["version"], mix["origin"], mix["reason"]) == (2, "config", "the run has other sources: +maths, −legal")
+    assert await world.job(sources=now) == path
+    assert (await world.get(f"{path}/mix"))["version"] == 2
+    assert await world.job(sources=[web, code, legal]) == path
+    assert (await world.get(f"{path}/mix"))["reason"] == "the run has other sources: −maths"
 
 
 WRONG: list[dict[str, Any]] = [

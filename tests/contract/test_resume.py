@@ -1,0 +1,70 @@
+"""A run that goes on with something else: what the service learns of it, and what it must not undo."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headrace import Loader
+
+from tests.contract.control_plane import ControlPlane
+from tests.loader.corpora import Corpus, random_corpus, take_step
+
+
+def _open(control_plane: ControlPlane, corpus: Corpus, name: str, weights: dict[str, float], **options: Any) -> Loader:
+    service = {"job": name, "url": control_plane.url, "token": control_plane.loader_key}
+    chosen: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 4, "seed": 1, "eos_id": 0}
+    return Loader(corpus.sources(**weights), **service, **{**chosen, **options})
+
+
+def _steps(loader: Loader, number: int) -> None:
+    for _ in range(number):
+        take_step(loader)
+        time.sleep(0.02)
+
+
+def test_sources_added_and_dropped_keep_the_mix_that_the_loader_made(
+    control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The service has the same mix, an edit of it still gets through, and a dropped source gets no weight."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    corpus = random_corpus(tmp_path, {"web": 60, "code": 40, "math": 30}, mean=10)
+    name = f"sources-{uuid.uuid4()}"
+    with _open(control_plane, corpus, name, {"web": 0.75, "code": 0.25}) as loader:
+        _steps(loader, 10)
+        state = loader.state_dict()
+    (job,) = control_plane.http.get(f"/projects/default/jobs?q={name}").json()["items"]
+    with _open(control_plane, corpus, name, {"web": 0.5, "math": 0.5}) as loader:
+        loader.load_state_dict(state)
+        mine = loader.weights_ppm
+        assert mine == {"web": 500_000, "math": 500_000}
+        _steps(loader, 60)
+        assert loader.weights_ppm == mine, "the version that the service made says the same"
+        mix = control_plane.http.get(f"/jobs/{job['id']}/mix").json()
+        assert mix["weights_ppm"] == {"web": 500_000, "code": 0, "math": 500_000}
+
+        def edit(weights: dict[str, float]) -> None:
+            etag = control_plane.http.get(f"/jobs/{job['id']}/mix").headers["etag"]
+            body = {"weights": weights, "reason": "try"}
+            sent = control_plane.http.put(f"/jobs/{job['id']}/mix", json=body, headers={"If-Match": etag})
+            assert sent.status_code in (200, 201), sent.text
+
+        edit({"web": 1, "code": 0, "math": 3})
+        deadline = time.monotonic() + 30
+        while loader.weights_ppm != {"web": 250_000, "math": 750_000} and time.monotonic() < deadline:
+            _steps(loader, 5)
+        assert loader.weights_ppm == {"web": 250_000, "math": 750_000}
+        with caplog.at_level(logging.WARNING, "headrace"):
+            edit({"web": 1, "code": 2, "math": 1})
+            while "is ignored: it gives weight to ['code']" not in caplog.text:
+                assert time.monotonic() < deadline
+                _steps(loader, 5)
+        assert loader.weights_ppm == {"web": 250_000, "math": 750_000}
+    attempts = control_plane.http.get(f"/jobs/{job['id']}/attempts").json()["items"]
+    first, second = sorted(attempts, key=lambda attempt: attempt["started_at"])
+    assert (first["parent_lineage"], second["parent_lineage"]) == (None, first["lineage"])
+    assert second["lineage"] != first["lineage"]
