@@ -13,6 +13,8 @@ Names are imported when they are first used, so that commands which need no torc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from headrace.collecting import without_collecting
+
 if TYPE_CHECKING:
     from headrace.batch import Batch
     from headrace.config import Source
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         StateError,
         TransformError,
     )
+    from headrace.handed import Remainder
     from headrace.loader import Loader
     from headrace.trace import Traced
 
@@ -36,6 +39,7 @@ __all__ = [
     "DataError",
     "HeadraceError",
     "Loader",
+    "Remainder",
     "ShardError",
     "Source",
     "SourceError",
@@ -44,13 +48,15 @@ __all__ = [
     "TransformError",
 ]
 
-_MODULES = {"Batch": "batch", "Source": "config", "Loader": "loader", "Traced": "trace"}
+_MODULES = {"Batch": "batch", "Source": "config", "Loader": "loader", "Remainder": "handed", "Traced": "trace"}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'headrace' has no attribute {name!r}")
-    return getattr(import_module(f"headrace.{_MODULES.get(name, 'errors')}"), name)
+    with without_collecting():
+        module = import_module(f"headrace.{_MODULES.get(name, 'errors')}")
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headrace.checks import check_ids, warn_of_short
+from headrace.collecting import without_collecting
 from headrace.config import LoaderConfig, Source
 from headrace.courses import Courses, Orders
 from headrace.ends import NO_CAP, Ending
@@ -151,7 +152,7 @@ def open_data(config: LoaderConfig) -> Data:
         SourceError, ShardError: a source that can't be read, whose ids are known not to fit the vocabulary, or whose
             documents carry separators already.
     """
-    with ThreadPoolExecutor(min(8, len(config.sources)), "headrace-manifest") as pool:
+    with without_collecting(), ThreadPoolExecutor(min(8, len(config.sources)), "headrace-manifest") as pool:
         listings = tuple(pool.map(lambda source: _read(source, config.disk_cache_bytes), config.sources))
         for listing in listings:
             check_ids(config, listing.kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -22,6 +23,9 @@ log = logging.getLogger("headrace")
 _MAX_THREADS: Final = 16
 _REMOTE_THREADS: Final = 64
 _FILES_AT_ONCE: Final = 8
+_QUICK_S: Final = 0.002
+"what a footer takes at most that is in the page cache, with room to spare"
+_MAX_SLOW: Final = 8
 _NOTHING: Final = np.empty(0, np.int64)
 _NO_BLOCKS: Final = ShardIndex.of(BlockTable(_NOTHING, _NOTHING, _NOTHING, _NOTHING, 0, 0, np.dtype(np.uint8)))
 
@@ -47,17 +51,44 @@ def read_footers(
             log.warning("source %r: a shard that is left out can't be read, and is counted as empty: %s", name, error)
             return _NO_BLOCKS
 
-    threads = min(_MAX_THREADS, 4 * (os.cpu_count() or 1)) if found.root.remote is None else _REMOTE_THREADS
-    threads = min(threads, len(found.files))
-    step = max(1, min(_FILES_AT_ONCE, len(found.files) // (4 * threads)))
-    parts = [found.files[first : first + step] for first in range(0, len(found.files), step)]
+    try:
+        here = 0
+        if found.root.remote is None:
+            for index in _while_quick(read_one, found.files):
+                here += 1
+                yield index
+        yield from _in_threads(read, found.files[here:], remote=found.root.remote is not None)
+    except DataError as error:
+        raise type(error)(f"source '{name}': {error}") from error
+
+
+def _while_quick(read_one: Callable[[Listed], ShardIndex], files: Sequence[Listed]) -> Iterator[ShardIndex]:
+    """Read files in this thread as long as they come from memory: threads would only take turns, and cost more."""
+    slow = 0
+    for file in files:
+        began = time.perf_counter()
+        index = read_one(file)
+        slow += time.perf_counter() - began > _QUICK_S
+        yield index
+        if slow > _MAX_SLOW:
+            return
+
+
+def _in_threads(
+    read: Callable[[Sequence[Listed]], list[ShardIndex]], files: Sequence[Listed], *, remote: bool
+) -> Iterator[ShardIndex]:
+    if not files:
+        return
+    threads = min(_REMOTE_THREADS if remote else min(_MAX_THREADS, 4 * (os.cpu_count() or 1)), len(files))
+    step = max(1, min(_FILES_AT_ONCE, len(files) // (4 * threads)))
+    parts = [files[first : first + step] for first in range(0, len(files), step)]
     with ThreadPoolExecutor(threads, thread_name_prefix="headrace-manifest") as pool:
         try:
             for indexes in pool.map(read, parts):
                 yield from indexes
-        except DataError as error:
+        except DataError:
             pool.shutdown(cancel_futures=True)
-            raise type(error)(f"source '{name}': {error}") from error
+            raise
 
 
 def _read(place: Place, column: str, listed: Listed, allowance: Allowance) -> ShardIndex:

@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import config as numba_config
+from numba.core.registry import cpu_target
 
 from headrace.cache import cache_root
+from headrace.collecting import without_collecting
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,6 +47,11 @@ def _kernel_cache() -> Path | None:
 
 
 _CACHE = _kernel_cache()
+
+# What numba would load at the first call of a kernel, thousands of objects that stay.
+with without_collecting():
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 def compiled(function: F) -> F:

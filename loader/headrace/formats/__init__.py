@@ -60,8 +60,9 @@ def open_shard(
 
         return open_remote(file, column, known, allowance)
     with naming(place):
-        tail = file.read(max(0, file.size_bytes - TAIL_BYTES), min(TAIL_BYTES, file.size_bytes)).tobytes()
-        head = tail[:8] if file.size_bytes <= TAIL_BYTES else file.read(0, 8).tobytes()
+        size = file.size_bytes
+        ends = file.read_ranges([(max(0, size - TAIL_BYTES), min(TAIL_BYTES, size)), (0, min(8, size))])
+        tail, head = (part.tobytes() for part in ends)
     return _open(head, tail, column, file, known)
 
 
