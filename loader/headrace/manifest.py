@@ -19,7 +19,6 @@ from headrace.discovery import Found, discover
 from headrace.errors import SourceError
 from headrace.formats import BlockTable, ShardFile, open_shard
 from headrace.formats.joined import JoinedShard, join_table
-from headrace.listings import Known, remember_listing
 from headrace.places import Listed, Place
 
 if TYPE_CHECKING:
@@ -104,15 +103,6 @@ class SourceManifest:
         """Tokens in all blocks, without separators."""
         return int(self.block_tokens.sum())
 
-    def listing(self) -> list[Known]:
-        """Every shard with its size, rows and tokens, for `listings.difference`."""
-        tokens = np.zeros(len(self.shards), np.int64)
-        np.add.at(tokens, self.block_shard, self.block_tokens)
-        return [
-            Known(shard.path, shard.size_bytes, shard.num_rows, number)
-            for shard, number in zip(self.shards, tokens.tolist(), strict=True)
-        ]
-
     def open_shard(self, shard: int) -> ShardFile:
         """Opens shard number `shard` so that its blocks are those of `block_index`.
 
@@ -164,7 +154,6 @@ def read_manifest(
             on_progress(len(tables), len(found.files))
     manifest = _assemble(name, found, column, tables, factor, counts.written if has_places else None)
     _check(manifest)
-    remember_listing(manifest.fingerprint, manifest.listing())
     return manifest
 
 

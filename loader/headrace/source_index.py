@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.cache import cache_root
+from headrace.differences import difference
 from headrace.discovery import Found
 from headrace.errors import SourceError
 from headrace.formats import BlockTable, ShardIndex
 from headrace.formats.shard import MAX_BLOCK_ROWS, MAX_BLOCK_TOKENS
 from headrace.formats.whole import whole_file
-from headrace.listings import Known, difference
 from headrace.places import Listed, Place
 
 log = logging.getLogger("headrace")
@@ -85,7 +85,7 @@ class SourceIndex:
         # A copy of a source has other times than the original; the original's own must be the same.
         same_place = self.root == str(found.root)
         if not _is_same(self.files, found.files, with_times=same_place):
-            differs = difference(map(_known, self.files), map(_known, found.files)) or "shards were written anew since"
+            differs = difference(self.files, found.files) or "shards were written anew since"
             raise SourceError(f"index {self.name} does not match {found.root}: {differs}; {remedy}")
 
 
@@ -96,10 +96,6 @@ def _is_same(one: Sequence[Listed], other: Sequence[Listed], *, with_times: bool
         and (not with_times or None in (a.mtime_ns, b.mtime_ns) or a.mtime_ns == b.mtime_ns)
         for a, b in zip(one, other, strict=True)
     )
-
-
-def _known(listed: Listed) -> Known:
-    return Known(listed.path, listed.size_bytes)
 
 
 def load_index(place: Place) -> SourceIndex:
