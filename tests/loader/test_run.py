@@ -311,3 +311,20 @@ def test_the_working_set_is_told_and_warned_about_when_it_can_not_be_held(
     assert [level for level, _ in said["decoded"]] == ["WARNING"]
     assert "about 5 MiB of open blocks on this rank, but cache_bytes is 1 MiB" in said["decoded"][0][1]
     assert [level for level, _ in said["mapped"]] == ["INFO"]
+
+
+def test_moving_past_steps_applies_the_changes_recorded_among_them(data: Data) -> None:
+    """And leaves those recorded after them to be replayed at their steps."""
+    plane = Recorder(record=[activated("service:3", 25, 900_000), activated("service:4", 60, 200_000)])
+    began = replace(resumed(data), skip_steps=20)
+    run = Run(data, ALONE, began, plane.connect)
+    steps(run, 25)
+    run.close(None)
+    assert [sample.step for sample in plane.samples] == list(range(40, 65))
+    assert [(r.id, r.from_step) for r in run.stream.log[2:]] == [("service:3", 25), ("service:4", 60)]
+    whole = Run(data, ALONE, resumed(data), Recorder(record=plane.record).connect)
+    steps(whole, 45)
+    whole.close(None)
+    assert run.stream.position(65).counts.tolist() == whole.stream.position(65).counts.tolist()
+    assert run.restored.eras[-1].changes == {"skipped_steps": 20}
+    assert plane.samples[0].total_tokens == (160 + 8) * 16

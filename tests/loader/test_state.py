@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from headrace.config import LoaderConfig, Source
-from headrace.eras import Era
+from headrace.eras import MAX_ERAS, Era
 from headrace.errors import StateError
 from headrace.legs import LegRecord
 from headrace.mix import PPM, Revision, weights_at
@@ -115,6 +116,20 @@ def test_it_is_plain_and_small() -> None:
     print(f"\nstate: {size} bytes with 6 sources and 12 revisions, {large} with 50 and 100")
     assert size < 4096
     assert large < 64 * 1024
+
+
+def test_only_the_newest_eras_are_kept() -> None:
+    """So a state stays small however often a run goes on with something else."""
+    names = tuple(f"a-long-source-name-{n:02}" for n in range(50))
+    where = position(10**7, 50)
+    eras = [Era(position(100 * n, 50), names, ((0, 8),), n, None, {"skipped_steps": 7}) for n in range(100)]
+    began = replace(restored(names), eras=tuple(eras))
+    state = encode(config(names), where, equal_log(names, 50), began, holdings(where, names))
+    assert len(json.dumps(state)) < 64 * 1024
+    kept = decode(state, config(names)).restored.eras
+    assert [era.step for era in kept] == [era.step for era in eras[-MAX_ERAS:]]
+    assert kept[-1].position.counts.tolist() == eras[-1].position.counts.tolist()
+    assert (kept[-1].tokens, kept[-1].changes) == (99, {"skipped_steps": 7})
 
 
 def test_its_size_does_not_depend_on_the_data() -> None:
