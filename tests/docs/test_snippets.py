@@ -139,6 +139,12 @@ def test_the_guide_to_embedding_runs_from_top_to_bottom(tmp_path: Path, cache: s
     assert (tmp_path / "checkpoint.pt").exists() and (tmp_path / "checkpoint" / ".metadata").exists()
 
 
+def test_the_guide_to_resuming_with_changes_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    corpus.write(tmp_path)
+    [block] = blocks(GUIDES / "resume.md", "python")
+    exec(corpus.moved(block.text, tmp_path), {})
+
+
 def test_the_guide_to_data_writes_a_shard(tmp_path: Path) -> None:
     from headrace.manifest import read_manifest
 
