@@ -10,6 +10,7 @@ import logging
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import psutil
@@ -31,6 +32,21 @@ FAR_STEP = 10_000_000
 _STARTS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How fast a loader is; medians over the rounds."""
+
+    loader_tokens_per_s: float
+    plain_read_tokens_per_s: float | None
+    "None where the data is elsewhere"
+    plain_read: str
+    "`mapped` or `decoded`: what the plain read does"
+    ratio: float | None
+    "of each pair measured one after the other"
+    cpu_ns_per_token: float
+    "user and system time of the process"
+
+
 def measure(workload: Workload, *, seconds: float, rounds: int, step_s: float | None = None) -> Figures:
     """Measure everything; rates `rounds` times for `seconds` each.
 
@@ -46,12 +62,7 @@ def measure(workload: Workload, *, seconds: float, rounds: int, step_s: float | 
     pace = DEFAULT_PACE if step_s is None else workload.step_tokens / step_s
     with workload.loader() as loader:
         next(loader)
-        plain = _plain(loader, workload)
-
-        def load() -> int:
-            return next(loader).input_ids.numel()
-
-        ours, bound, cpu = _rates(load, plain, seconds, rounds)
+        rates = measure_rates(loader, workload, seconds=seconds, rounds=rounds)
         batch_s = workload.step_tokens / pace / workload.micro_batches
         waits = wait_share(loader, batch_s, seconds)
         slowdown = python_slowdown(loader, batch_s, seconds)
@@ -60,11 +71,7 @@ def measure(workload: Workload, *, seconds: float, rounds: int, step_s: float | 
     fresh_s, resume_s = _starts(workload)
     cold = start_cold(workload.to_json(), seconds)
     return Figures(
-        loader_tokens_per_s=statistics.median(ours),
-        plain_read_tokens_per_s=statistics.median(bound) if bound else None,
-        plain_read="decoded" if plain is not None and plain.has_parquet else "mapped",
-        ratio=statistics.median(a / b for a, b in zip(ours, bound, strict=True)) if bound else None,
-        cpu_ns_per_token=cpu,
+        **asdict(rates),
         pace_tokens_per_s=pace,
         wait_share=waits,
         python_slowdown=slowdown,
@@ -89,10 +96,13 @@ def _plain(loader: Loader, workload: Workload) -> PlainRead | None:
     return PlainRead(loader.manifests, weights, workload.seq_len, workload.micro_batch)
 
 
-def _rates(
-    load: Callable[[], int], plain: Callable[[], int] | None, seconds: float, rounds: int
-) -> tuple[list[float], list[float], float]:
-    """(the loader's tokens a second, the plain read's, CPU nanoseconds a token of the loader) round by round."""
+def measure_rates(loader: Loader, workload: Workload, *, seconds: float, rounds: int) -> Rates:
+    """Time `loader`, which is of `workload`, and the plain read in turn, `rounds` times for `seconds` each."""
+    plain = _plain(loader, workload)
+
+    def load() -> int:
+        return next(loader).input_ids.numel()
+
     _rate(load, seconds / 2)
     if plain is not None:
         _rate(plain, seconds / 2)
@@ -104,7 +114,13 @@ def _rates(
         ours.append(rate)
         if plain is not None:
             bound.append(_rate(plain, seconds)[0])
-    return ours, bound, statistics.median(cpu)
+    return Rates(
+        loader_tokens_per_s=statistics.median(ours),
+        plain_read_tokens_per_s=statistics.median(bound) if bound else None,
+        plain_read="decoded" if plain is not None and plain.has_parquet else "mapped",
+        ratio=statistics.median(a / b for a, b in zip(ours, bound, strict=True)) if bound else None,
+        cpu_ns_per_token=statistics.median(cpu),
+    )
 
 
 def _rate(step: Callable[[], int], seconds: float) -> tuple[float, int]:
