@@ -125,6 +125,7 @@ class Assembler:
         self.masked = Masked(self._names, blocks.name_of)
         self._is_proved = [are_proved(manifest, config.id_limit) for manifest in manifests]
         self.bytes_read = 0
+        self.padded_tokens = 0
 
     def batches(self, plan: StepPlan, slots: slice) -> Iterator[Batch]:
         """The micro-batches of the slots this rank owns, in slot order.
@@ -227,7 +228,9 @@ class Assembler:
             if table.has_holes:
                 blocks = [table.blocks[i] for i in table.block_of[low:high].tolist()]
                 self.masked.add(table.rows[low:high], blocks, micro * len(sources), is_hole)
-        if filled.sum() < made.ids.size:
+        free = made.ids.size - int(filled.sum())
+        if free:
+            self.padded_tokens += free
             made.pad(filled, self._marks[2])
         if self._transform is not None and is_hole is not None:
             own = [config.names[k] for k in sources[: len(ordinals)].tolist()]

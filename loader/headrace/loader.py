@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import sys
-import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -16,11 +14,13 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from headrace.agreement import LeaderSeals, World, find_world
 from headrace.batch import Batch
+from headrace.closing import close_at_exit, reason_of
 from headrace.config import Source, parse_config
 from headrace.data import open_data
 from headrace.eras import Era
 from headrace.errors import ConfigError, HeadraceError, StateError
 from headrace.find import Delivery, find_document, name_document
+from headrace.handed import Handed, Remainder
 from headrace.losses import Losses
 from headrace.manifest import SourceManifest
 from headrace.mesh import data_rank
@@ -28,11 +28,10 @@ from headrace.mix import Revision, weight_array, weights_at, weights_to_ppm
 from headrace.plan import check_batch, sequences_before, steps_within
 from headrace.replay import advance
 from headrace.report import Reporting
-from headrace.resume import beginning, holdings_of, resume
+from headrace.resume import beginning, holdings_of, resume, warn_of_other_weights
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
 from headrace.steps import Steps
-from headrace.stream import Item
 from headrace.trace import Traced, nearest, trace_step
 
 
@@ -116,10 +115,9 @@ class Loader:
         self._run: Run | None = None
         self._dropped: weakref.finalize[..., Loader] | None = None
         self._losses = Losses(config.names)
-        self._last: Item | None = None
-        self._num_masked_tokens = 0
+        self._handed = Handed()
         self._closed = False
-        self._at_exit = _close_at_exit(self)
+        self._at_exit = close_at_exit(self)
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -144,7 +142,12 @@ class Loader:
     @property
     def num_masked_tokens(self) -> int:
         """Places of this rank's steps so far that held padding instead of the tokens of a document."""
-        return self._num_masked_tokens
+        return self._handed.masked_tokens
+
+    @property
+    def remainder(self) -> Remainder | None:
+        """What the end of a run padded and left out; None before it."""
+        return self._handed.remainder
 
     @property
     def changes(self) -> dict[int, dict[str, Any]]:
@@ -157,6 +160,7 @@ class Loader:
             self._end_run(failed=None)
             self._data, self._restored = self._opened, self._beginning
             self._delivered = self._restored.position
+            self._handed = Handed()
             self._ended = False
         return self
 
@@ -189,12 +193,11 @@ class Loader:
         try:
             item = self._running().take()
         except StopIteration:
-            self._ended = True
+            self._end()
             raise
-        self._last = item
+        self._handed.add(item)
         if item.finished is not None:
             self._delivered = item.finished.plan.after
-            self._num_masked_tokens += item.finished.masked_tokens
         given: Batch = item.given
         return given
 
@@ -231,7 +234,7 @@ class Loader:
         if isinstance(skip_steps, bool) or not isinstance(skip_steps, int) or not 0 <= skip_steps < 1 << 40:
             raise ConfigError(f"skip_steps is {skip_steps!r}; it must be a whole number of steps, at least 0")
         restored, data = resume(decode(state, self._config), self._opened)
-        self._warn_of_other_weights(restored)
+        warn_of_other_weights(self._data, restored)
         self._end_run(failed=None)
         self._restored, self._data = replace(restored, skip_steps=skip_steps), data
         self._delivered = restored.position
@@ -317,7 +320,7 @@ class Loader:
         Raises:
             ConfigError: a shape other than (micro_batch,), or no batch and not what was yielded last.
         """
-        for step, sums in self._losses.add(self._batch_of(batch), losses):
+        for step, sums in self._losses.add(self._handed.batch_of(batch), losses):
             if self._run is not None:
                 self._run.observe(step, sums)
 
@@ -338,18 +341,13 @@ class Loader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close(failed=None if error is None else _reason(error))
+        self.close(failed=None if error is None else reason_of(error))
 
-    def _batch_of(self, given: object) -> Batch:
-        """The batch that the training loop means."""
-        if isinstance(given, Batch):
-            return given
-        if self._last is not None and (given is None or given is self._last.given):
-            return self._last.batch
-        raise ConfigError(
-            f"observe was given a {type(given).__name__}; give the Batch, what this loader yielded last, or None for "
-            "that: a collate function may keep the Batch in what it returns"
-        )
+    def _end(self) -> None:
+        """The run is over; said once."""
+        if not self._ended:
+            self._handed.end(self.source_names, self._delivered, self._data.ending(), self._config.seq_len)
+        self._ended = True
 
     def _find_world(self) -> World:
         rank, world_size, dp_rank, dp_size = self._given_world
@@ -394,39 +392,9 @@ class Loader:
         if run is not None and self._dropped is not None:
             self._dropped.detach()
             run.close(failed)
+            if run.has_forked:
+                return
             # What this start agreed stays part of the state.
             self._restored = replace(
                 run.restored, position=self._delivered, log=tuple(run.stream.log), had_service=self._had_service
             )
-
-    def _warn_of_other_weights(self, restored: Restored) -> None:
-        """Say so when the weights in the script are neither those the run began with nor those now in force."""
-        names = self.source_names
-        ours = dict(self._data.weights_ppm)
-        in_force = weights_at(restored.log, restored.position.step, names)
-        begun = [dict(revision.weights_ppm) for revision in restored.log if revision.id.startswith("config:")]
-        begun += [era.changes.get("configured_weights_ppm", {}) for era in restored.eras]
-        if ours not in (in_force, *begun):
-            warnings.warn(
-                f"the script's weights are {ours} ppm but the checkpoint goes on with {in_force}; the checkpoint wins: "
-                "call set_weights, or edit the mix in the control plane, to change them",
-                stacklevel=3,
-            )
-
-
-def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _close_at_exit(loader: Loader) -> Callable[[], None]:
-    """Close `loader` when the interpreter ends, if it is still there; a crash is reported as one."""
-    reference = weakref.ref(loader)
-
-    def close() -> None:
-        open_loader = reference()
-        if open_loader is not None:
-            crash = getattr(sys, "last_value", None)
-            open_loader.close(failed=None if crash is None else _reason(crash))
-
-    atexit.register(close)
-    return close

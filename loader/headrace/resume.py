@@ -8,6 +8,7 @@ else that differs is refused by name.
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -234,3 +235,17 @@ def _mix_with(in_force: Mapping[str, int], configured: Mapping[str, int], added:
         for name in configured
     ]
     return dict(zip(configured, largest_remainder(exact), strict=True))
+
+
+def warn_of_other_weights(data: Data, restored: Restored) -> None:
+    """Say so when the weights in the script are neither those the run began with nor those now in force."""
+    ours = dict(data.weights_ppm)
+    in_force = weights_at(restored.log, restored.position.step, data.config.names)
+    begun = [dict(revision.weights_ppm) for revision in restored.log if revision.id.startswith("config:")]
+    begun += [era.changes.get("configured_weights_ppm", {}) for era in restored.eras]
+    if ours not in (in_force, *begun):
+        warnings.warn(
+            f"the script's weights are {ours} ppm but the checkpoint goes on with {in_force}; the checkpoint wins: "
+            "call set_weights, or edit the mix in the control plane, to change them",
+            stacklevel=3,
+        )

@@ -36,6 +36,8 @@ class Finished:
     epochs: list[int]
     "for each source, the epoch of its next sequence"
     bytes_read: int
+    padded_tokens: int
+    "places of this rank's part of it that no document fills"
     masked_tokens: int
     "places of this rank's part of it that hold padding instead of a document's tokens"
     masked_at: MaskedPlace | None
@@ -86,6 +88,8 @@ class Stream:
         self._lock = threading.Lock()
         self._positions = {start.step: start}
         self._next = start
+        self.on_planned: Callable[[StepPlan], None] = lambda plan: None
+        "called with every plan before its first micro-batch is made"
 
     @property
     def log(self) -> list[Revision]:
@@ -96,18 +100,18 @@ class Stream:
     def items(self) -> Iterator[Item]:
         """Every micro-batch of this rank: for ever, or to the end of a run that has one."""
         while (plan := self._plan()) is not None:
-            bytes_before, masked_before = self._assembler.bytes_read, self._assembler.masked.tokens
+            self.on_planned(plan)
+            before = self._counted()
             held: Batch | None = None
-            slots = self._slots(plan.step)
+            slots = self.slots(plan.step)
             for batch in self._assembler.batches(plan, slots):
                 if batch.last_of_step:
                     held = batch
                 else:
                     yield Item(batch, self._given(batch), None)
             assert held is not None
-            read = self._assembler.bytes_read - bytes_before
-            masked = self._assembler.masked.tokens - masked_before
-            yield Item(held, self._given(held), self._finished(plan, slots, read, masked))
+            counted = [after - so_far for after, so_far in zip(self._counted(), before, strict=True)]
+            yield Item(held, self._given(held), self._finished(plan, slots, *counted))
 
     def position(self, step: int) -> Position:
         """The position before `step`.
@@ -135,9 +139,18 @@ class Stream:
         """int64 (K,): parts per million in force at `step`, as far as this rank knows."""
         return weight_array(self._log, step, self._names)
 
-    def _slots(self, step: int) -> slice:
+    def slots(self, step: int) -> slice:
         """What this rank owns of a step."""
         return rank_slots(size_at(self._batch_sizes, step), self._dp_rank, self._dp_size)
+
+    def guess(self, position: Position) -> StepPlan | None:
+        """The plan of the step at `position` as it is if the mix stays as it is; None where the run has ended."""
+        caps = None if self._ending is None else self._ending.clamps
+        size = size_at(self._batch_sizes, position.step)
+        plan = plan_step(position, self.weights(position.step), size, self._courses, caps)
+        if self._ending is not None and self._ending.is_over(plan.after.counts, len(plan.sources), size):
+            return None
+        return plan
 
     def _given(self, batch: Batch) -> Any:
         """What the training loop gets for a batch."""
@@ -149,13 +162,18 @@ class Stream:
             error.add_note(f"raised by the loader's collate on micro-batch {batch.micro_step} of step {batch.step}")
             raise
 
-    def _finished(self, plan: StepPlan, slots: slice, bytes_read: int, masked_tokens: int) -> Finished:
-        masked_at = self._assembler.masked.last if masked_tokens else None
+    def _counted(self) -> tuple[int, int, int]:
+        """Bytes read, and places padded and masked, since the start."""
+        assembler = self._assembler
+        return assembler.bytes_read, assembler.padded_tokens, assembler.masked.tokens
+
+    def _finished(self, plan: StepPlan, slots: slice, bytes_read: int, padded: int, masked: int) -> Finished:
+        masked_at = self._assembler.masked.last if masked else None
         if not self._with_cursors:
-            return Finished(plan, {}, [], bytes_read, masked_tokens, masked_at)
+            return Finished(plan, {}, [], bytes_read, padded, masked, masked_at)
         epochs = [course.epoch_of(count) for course, count in zip(self._courses, plan.after.counts, strict=True)]
         cursors = self._assembler.cursors(plan, slots)
-        return Finished(plan, cursors, epochs, bytes_read, masked_tokens, masked_at)
+        return Finished(plan, cursors, epochs, bytes_read, padded, masked, masked_at)
 
     def _plan(self) -> StepPlan | None:
         position = self._next
@@ -163,10 +181,8 @@ class Stream:
         if len(self._base) + len(agreed) != len(self._log):
             with self._lock:
                 self._log = [*self._base, *agreed]
-        caps = None if self._ending is None else self._ending.clamps
-        size = size_at(self._batch_sizes, position.step)
-        plan = plan_step(position, self.weights(position.step), size, self._courses, caps)
-        if self._ending is not None and self._ending.is_over(plan.after.counts, len(plan.sources), size):
+        plan = self.guess(position)
+        if plan is None:
             return None
         with self._lock:
             self._positions[plan.after.step] = plan.after

@@ -164,3 +164,46 @@ def test_epochs_and_max_epochs_are_not_both_given(tmp_path: Path) -> None:
     (web,) = corpus.sources()
     with pytest.raises(ConfigError, match="epochs is 1 but source 'web' has max_epochs 2"):
         open_loader([Source(web.name, web.path, max_epochs=2)], epochs=1).__enter__()
+
+
+@pytest.mark.parametrize("packing", ["concat", "best_fit"])
+@pytest.mark.parametrize("remainder", ["pad", "drop"])
+def test_what_was_padded_and_left_out_is_said(
+    packing: str, remainder: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By a property and a line in the log at the end, again for a second pass; `len` changes nothing."""
+    corpus = random_corpus(tmp_path, {"web": 40, "code": 11})
+    caplog.set_level("INFO", "headrace")
+    options: dict[str, Any] = {"epochs": 1, "remainder": remainder, "packing": packing, "global_batch_size": 16}
+    said = []
+    with open_loader(corpus.sources(), **options) as loader:
+        for _ in range(2):
+            length, before = len(loader), loader.remainder
+            batches = list(loader)
+            left = loader.remainder
+            assert (len(batches), len(loader)) == (length, length)
+            assert left is not None
+            assert left is not before
+            filled = sum(batch.input_ids.numel() for batch in batches) - left.padded_tokens
+            tokens = trained(batches).total()
+            if remainder == "pad":
+                assert filled == tokens + 51
+                assert left.dropped_sequences == {}
+            else:
+                assert sum(left.dropped_sequences.values()) in range(1, 16)
+                assert tokens < filled <= tokens + 51
+            shown = f"left out: {left.dropped_sequences} seq" if left.dropped_sequences else "nothing was left out"
+            said.append(f"{length // 4} steps: {left.padded_tokens} tokens of padding on this rank; {shown}")
+            assert next(loader, None) is None
+    told = [message for message in caplog.messages if message.startswith("the run ended after ")]
+    assert len(told) == 2
+    assert all(words in line for words, line in zip(said, told, strict=True))
+
+
+def test_short_sources_are_no_news_in_a_run_that_ends(tmp_path: Path) -> None:
+    """A pass over a source pads it and repeats nothing; without an end it is repeated in each sequence."""
+    corpus = write_corpus(tmp_path, {"web": [numbered([3, 4])]})
+    with open_loader(corpus.sources(), epochs=1) as loader:
+        assert len(list(loader)) == 2
+    with pytest.warns(UserWarning, match="fewer than seq_len 16: each of its sequences repeats it"):
+        open_loader(corpus.sources()).__enter__().close()
