@@ -133,6 +133,34 @@ def test_every_step_is_reported_as_it_was_delivered(data: Data) -> None:
     assert plane.ended == [None]
 
 
+def test_masked_tokens_are_reported_with_the_place(tmp_path: Path) -> None:
+    """By the rank that counts, with the source, the file and the row of the last one."""
+    corpus = random_corpus(tmp_path, {"web": 60, "code": 30})
+    largest = max(token for document in corpus.documents["code"] for token in document)
+    data = data_of(corpus, vocab_size=largest, on_bad_data="mask")
+    plane = Recorder()
+    run = Run(data, ALONE, fresh(data), plane.connect)
+    taken = steps(run, 30)
+    run.close(None)
+    for sample, batches in zip(plane.samples, taken, strict=True):
+        lost = sum(int((batch.input_ids == 0).sum()) for batch in batches)
+        assert sample.masked_tokens <= lost
+        assert (sample.masked_at is None) == (sample.masked_tokens == 0)
+    masked = [sample.masked_at for sample in plane.samples if sample.masked_at is not None]
+    assert masked
+    assert {place.source for place in masked} == {"code"}
+    (document,) = (document for document in corpus.documents["code"] if largest in document)
+    number, row = divmod(corpus.documents["code"].index(document), 10)
+    assert {(place.file, place.row) for place in masked} == {(f"{number:05}.arrow", row)}
+    assert sum(sample.masked_tokens for sample in plane.samples) >= len(document)
+    quiet = Recorder()
+    rank = Run(data, ALONE, fresh(data), quiet.connect)
+    rank._counts = False
+    steps(rank, 30)
+    rank.close(None)
+    assert {sample.masked_tokens for sample in quiet.samples} == {0}
+
+
 def test_a_rank_that_does_not_count_reports_no_tokens(data: Data) -> None:
     plane = Recorder()
     run = Run(data, ALONE, fresh(data), plane.connect)

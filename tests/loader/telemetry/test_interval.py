@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from headrace.telemetry.interval import Interval
+from headrace.telemetry.port import MaskedPlace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,25 @@ def test_sums_over_steps_and_keeps_the_last_position() -> None:
     web, code = record["sources"]
     assert (web["name"], web["ordinal"], web["sequences"], web["tokens"]) == ("web", 21, 21, 21 * SEQ_LEN)
     assert (code["name"], code["ordinal"], code["row"]) == ("code", 9, 2)
+
+
+def test_masked_tokens_add_up_and_the_last_place_stays() -> None:
+    """A step without any changes neither; the next interval begins with none."""
+    interval = Interval(since=1000.0)
+    assert _records(_with(interval, 0, 0, None))["masked_at"] is None
+    _with(interval, 1, 30, MaskedPlace("web", "a\n.arrow", 7))
+    _with(interval, 2, 12, MaskedPlace("code", "b.arrow", None))
+    record = _records(_with(interval, 3, 0, None))
+    assert record["masked_tokens"] == 42
+    assert record["masked_at"] == {"source": "code", "file": "b.arrow", "row": None}
+    after = _records(_with(interval.next(), 4, 1, MaskedPlace("web", "a\n.arrow", 7)))
+    assert (after["masked_tokens"], after["masked_at"]["row"]) == (1, 7)
+    assert "\n" not in after["masked_at"]["file"]
+
+
+def _with(interval: Interval, step: int, masked: int, place: MaskedPlace | None) -> Interval:
+    interval.add(replace(sample(step, at=1001.0 + step), masked_tokens=masked, masked_at=place))
+    return interval
 
 
 def test_waits_are_percentiles_in_ms_and_a_share_of_the_time_between_last_steps() -> None:
