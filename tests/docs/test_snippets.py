@@ -139,18 +139,23 @@ def test_the_guide_to_embedding_runs_from_top_to_bottom(tmp_path: Path, cache: s
     assert (tmp_path / "checkpoint.pt").exists() and (tmp_path / "checkpoint" / ".metadata").exists()
 
 
+def test_the_guide_to_extending_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    corpus.write(tmp_path)
+    script = "\n".join(block.text for block in blocks(GUIDES / "extend.md", "python"))
+    exec(corpus.moved(script, tmp_path), {"__name__": "extend"})
+
+
 def test_the_guide_to_resuming_with_changes_runs_from_top_to_bottom(tmp_path: Path) -> None:
     corpus.write(tmp_path)
     [block] = blocks(GUIDES / "resume.md", "python")
     exec(corpus.moved(block.text, tmp_path), {})
 
 
-def test_the_guide_to_data_writes_a_shard(tmp_path: Path) -> None:
+def test_the_guide_to_data_writes_a_shard_and_leaves_a_row_out(tmp_path: Path) -> None:
     from headrace.manifest import read_manifest
 
     (tmp_path / "math").mkdir()
-    [block] = blocks(GUIDES / "data.md", "python")
-    exec(corpus.moved(block.text, tmp_path), {})
+    exec(corpus.moved("\n".join(block.text for block in blocks(GUIDES / "data.md", "python")), tmp_path), {})
     manifest = read_manifest("math", tmp_path / "math")
     assert (manifest.num_documents, manifest.num_tokens) == (2, 5)
 
