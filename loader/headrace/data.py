@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +21,13 @@ from headrace.legs import Leg, LegRecord, lay_out
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.mix import PPM, weights_to_ppm
 from headrace.pieces import BestFitPieces, ConcatPieces, Pieces
+from headrace.places import Place
 from headrace.reader import BlockCache, SourceReader
 from headrace.selection import select_shards
 from headrace.separators import check_separators, first_look
+
+if TYPE_CHECKING:
+    from headrace.places.remote import Remote
 
 log = logging.getLogger("headrace")
 
@@ -119,19 +124,46 @@ class Data:
         last = {leg.source: number for number, leg in enumerate(self.legs)}
         for number in last.values():
             manifest, order = self.legs[number].manifest, orders[number]
-            decoded = manifest.shards[0].path.endswith(".parquet")
+            decoded = is_fetched(manifest)
             a_token = TABLE_BYTES * manifest.num_documents / manifest.num_tokens
             a_token += manifest.token_dtype.itemsize if decoded else 0
             tokens = order.span_tokens * max(1, order.num_lanes / dp_size)
             total += min(tokens, manifest.num_tokens) * a_token
         return int(total)
 
+    @property
+    def fetched_legs(self) -> list[bool]:
+        """For each leg, whether its blocks are fetched ahead by threads."""
+        return [is_fetched(leg.manifest) for leg in self.legs]
+
+    @property
+    def fetch_bytes(self) -> int:
+        """What of `cache_bytes` is for blocks that are fetched ahead."""
+        return self.config.cache_bytes // 4 if any(self.fetched_legs) else 0
+
+    def remotes(self) -> list[Remote]:
+        """The object stores that sources lie on."""
+        roots = [listing.whole.root for listing in self.listings]
+        return [root.remote for root in roots if root.remote is not None]
+
+    def largest_block(self) -> tuple[int, Place] | None:
+        """About the bytes of the largest block that must be held as a whole, and its file; None without any."""
+        found = None
+        for manifest in self.manifests:
+            if is_fetched(manifest):
+                block = int(np.argmax(manifest.block_tokens))
+                nbytes = int(manifest.block_tokens[block]) * manifest.token_dtype.itemsize
+                nbytes += int(manifest.block_documents[block]) * TABLE_BYTES
+                if found is None or nbytes > found[0]:
+                    found = nbytes, manifest.root / manifest.shards[int(manifest.block_shard[block])].path
+        return found
+
     def pieces(self, orders: Orders, blocks: BlockCache) -> Pieces:
         """How sequences are put together from blocks."""
         if self.config.packing == "concat":
             return ConcatPieces(orders, blocks)
         windows = [leg.stretch.windows for leg in self.legs if leg.stretch.windows is not None]
-        return BestFitPieces(orders, windows, blocks, self.config.cache_bytes)
+        return BestFitPieces(orders, windows, blocks, self.config.cache_bytes - self.fetch_bytes)
 
     def blocks(self) -> BlockCache:
         """A cache of opened blocks of all legs, for one thread."""
@@ -142,7 +174,12 @@ class Data:
             SourceReader(manifest, bad_data, first_look(manifest, config.bos_id, config.eos_id))
             for manifest in manifests
         ]
-        return BlockCache(readers, self.config.num_separators, self.config.cache_bytes)
+        return BlockCache(readers, self.config.num_separators, self.config.cache_bytes - self.fetch_bytes)
+
+
+def is_fetched(manifest: SourceManifest) -> bool:
+    """Whether blocks are held in memory of their own: those of object storage, and those that are decoded."""
+    return manifest.root.remote is not None or any(shard.path.endswith(".parquet") for shard in manifest.shards[:1])
 
 
 def open_data(config: LoaderConfig) -> Data:

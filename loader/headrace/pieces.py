@@ -54,6 +54,12 @@ class Pieces(Protocol):
             int64 (rows, 11), the rows of one sequence in the order of their columns.
         """
 
+    def holds(self, source: int, epoch: int, unit: int) -> bool:
+        """Whether what the spans of an order call a block, `unit`, is open already."""
+
+    def blocks_of(self, source: int, unit: int) -> Sequence[int]:
+        """The blocks of the manifest that `unit` is made of."""
+
     def clear(self) -> None:
         """Drop what is kept and close every shard."""
 
@@ -85,6 +91,14 @@ class ConcatPieces:
         rows[:, 9] = spans.epoch
         rows[:, 10] = spans.block
         return rows, blocks
+
+    def holds(self, source: int, epoch: int, unit: int) -> bool:
+        """See `Pieces.holds`."""
+        return self._blocks.holds(source, epoch, unit)
+
+    def blocks_of(self, source: int, unit: int) -> Sequence[int]:
+        """See `Pieces.blocks_of`."""
+        return (unit,)
 
     def clear(self) -> None:
         """See `Pieces.clear`."""
@@ -142,6 +156,15 @@ class BestFitPieces:
         rows[:, (4, 5, 6, 7, 10)] = np.concatenate(places)
         return rows, blocks
 
+    def holds(self, source: int, epoch: int, unit: int) -> bool:
+        """See `Pieces.holds`."""
+        return self._packed.holds((source, epoch, unit))
+
+    def blocks_of(self, source: int, unit: int) -> Sequence[int]:
+        """See `Pieces.blocks_of`."""
+        windows = self._windows[source]
+        return range(int(windows.first_block[unit]), int(windows.first_block[unit + 1]))
+
     def clear(self) -> None:
         """See `Pieces.clear`."""
         self._packed.clear()
@@ -154,7 +177,7 @@ class BestFitPieces:
 
     def _pack(self, source: int, epoch: int, window: int) -> _Packed:
         order, windows = self._orders[source], self._windows[source]
-        numbers = range(int(windows.first_block[window]), int(windows.first_block[window + 1]))
+        numbers = self.blocks_of(source, window)
         blocks = [self._blocks.open(source, block, None) for block in numbers]
         edges = [block.order.edges for block in blocks]
         sizes = np.concatenate([np.diff(one) for one in edges])

@@ -1,23 +1,25 @@
 """Blocks on their way from shards to batches: opened when first needed, kept while there is room.
 
-A reader belongs to one thread. Blocks of memory-mapped shards cost their document table only; decoded ones their
-tokens.
+A reader belongs to one thread, but for `fetch`. Blocks of memory-mapped shards cost their document table only; decoded
+ones their tokens.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import DataError, ShardError
-from headrace.formats import Block, ShardFile
+from headrace.formats import Block
 from headrace.holes import HOLE, STOP, BadData, hole_block, out_of_range, tell_out_of_range, tell_unreadable
 from headrace.manifest import SourceManifest, are_proved
+from headrace.open_shards import OpenShards
 from headrace.packing import DocumentOrder, order_documents
 from headrace.places import Place
 from headrace.rest import Order
@@ -26,9 +28,6 @@ from headrace.separators import SeparatorCheck
 
 Ints = npt.NDArray[np.int64]
 S = TypeVar("S", bound="Sized")
-
-MAX_OPEN_SHARDS = 256
-"open files a source may hold; blocks in use keep their own mapping alive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,12 @@ class SourceReader:
     ) -> None:
         """`separators` looks at the first blocks."""
         self._manifest = manifest
+        self.fetched: Callable[[int], Block | None] = lambda block: None
+        "gives a block that was fetched ahead, if it was, or raises what fetching it raised"
         self._separators = separators
         self._bad_data = bad_data
         self._has_bad_ids = bad_data.masks and not are_proved(manifest, bad_data.id_limit)
-        self._open: OrderedDict[int, ShardFile] = OrderedDict()
+        self._shards = OpenShards(manifest)
         self._masked: set[int] = set()
         "blocks that could not be read: they stay masked in this run"
         self._told: set[int] = set()
@@ -75,7 +76,7 @@ class SourceReader:
         if block in self._masked or (shard in self._manifest.hole_shards and not self._bad_data.needs_lengths):
             return hole_block(self._manifest, block)
         try:
-            opened = self._checked(block, self._kept(self._opened(shard, block), shard))
+            opened = self._checked(block, self._kept(self._fetched(block), shard))
         except DataError as error:
             if not self._bad_data.masks:
                 raise
@@ -92,14 +93,15 @@ class SourceReader:
             tell_out_of_range(self._manifest, block, opened.rows[is_bad].tolist(), self._bad_data.id_limit)
         return replace(opened, starts=np.where(is_bad, HOLE, opened.starts))
 
-    def _opened(self, shard: int, block: int) -> Block:
-        file = self._open.get(shard)
-        if file is None:
-            while len(self._open) >= MAX_OPEN_SHARDS:
-                self._open.popitem(last=False)[1].close()
-            file = self._open[shard] = self._manifest.open_shard(shard)
-        self._open.move_to_end(shard)
-        return file.open_block(int(self._manifest.block_index[block]))
+    def fetch(self, block: int) -> Block:
+        """The block as the file has it; for any thread, and several at once. Raises as `open_block` does."""
+        shard = int(self._manifest.block_shard[block])
+        with self._shards.used(shard) as file:
+            return file.open_block(int(self._manifest.block_index[block]))
+
+    def _fetched(self, block: int) -> Block:
+        ahead = self.fetched(block)
+        return self.fetch(block) if ahead is None else ahead
 
     def _checked(self, block: int, opened: Block) -> Block:
         tokens = int(opened.lengths.sum())
@@ -135,8 +137,7 @@ class SourceReader:
 
     def close(self) -> None:
         """Close every shard."""
-        while self._open:
-            self._open.popitem()[1].close()
+        self._shards.close()
 
 
 class Sized(Protocol):
@@ -161,6 +162,10 @@ class RecentlyUsed(Generic[S]):
         if found is not None:
             self._held.move_to_end(key)
         return found
+
+    def holds(self, key: tuple[int, int, int]) -> bool:
+        """Whether something is held for `key`."""
+        return key in self._held
 
     def keep(self, key: tuple[int, int, int], made: S) -> S:
         """Hold `made` for a `key` that is not held; the least recently used make room."""
@@ -190,16 +195,33 @@ class BlockCache:
         found = self._blocks.find(key)
         if found is None:
             document_key = None if order is None else order.document_key(epoch, block)
-            found = self._blocks.keep(key, self.open(source, block, document_key))
+            before = self._blocks.find((source, epoch - 1, block))
+            opened = self._readers[source].open_block(block) if before is None else before.block
+            found = self._blocks.keep(key, self._ordered(opened, document_key))
         return found
+
+    def holds(self, source: int, epoch: int, block: int) -> bool:
+        """Whether `get` would have nothing to open."""
+        return self._blocks.holds((source, epoch, block)) or self._blocks.holds((source, epoch - 1, block))
 
     def open(self, source: int, block: int, document_key: int | None) -> OrderedBlock:
         """A block afresh, not kept: its documents permuted under `document_key`, or in file order without one."""
-        opened = self._readers[source].open_block(block)
+        return self._ordered(self._readers[source].open_block(block), document_key)
+
+    def _ordered(self, opened: Block, document_key: int | None) -> OrderedBlock:
         documents = order_documents(document_key, opened.starts, opened.lengths, self._num_separators)
         begins, edges = documents.begins, documents.edges
         addresses = (len(begins), opened.tokens.ctypes.data, begins.ctypes.data, edges.ctypes.data)
         return OrderedBlock(opened, documents, addresses, bool((begins < 0).any()))
+
+    def fetch(self, source: int, block: int) -> Block:
+        """A block as its file has it; for any thread. See `SourceReader.fetch`."""
+        return self._readers[source].fetch(block)
+
+    def fetch_by(self, take: Callable[[tuple[int, int]], Block | None]) -> None:
+        """From now on ask `take` first for a (source, block) that is to be opened."""
+        for source, reader in enumerate(self._readers):
+            reader.fetched = partial(_take, take, source)
 
     def file_of(self, source: int, block: int) -> Place:
         """The file that holds a block of `source`."""
@@ -214,3 +236,7 @@ class BlockCache:
         self._blocks.clear()
         for reader in self._readers:
             reader.close()
+
+
+def _take(take: Callable[[tuple[int, int]], Block | None], source: int, block: int) -> Block | None:
+    return take((source, block))

@@ -22,17 +22,24 @@ from headrace.agreement import (
     counts_tokens,
     open_store,
 )
+from headrace.ahead import ReadAhead
 from headrace.assemble import Assembler
 from headrace.data import Data
+from headrace.fetching import Fetcher
 from headrace.listing import remember_listing
 from headrace.mix import PPM, Revision, revision_at, weights_at
+from headrace.plan import micro_batches
 from headrace.prefetch import Prefetcher
+from headrace.reader import BlockCache
 from headrace.resume import move_past
 from headrace.state import Restored
 from headrace.stream import Finished, Item, Stream, Waits
 from headrace.telemetry.port import Activated, SourceSample, StepSample, Telemetry
 
 log = logging.getLogger("headrace")
+
+FETCH_THREADS = 32
+"blocks that are fetched at once at most"
 
 _ALIKE = (
     "names",
@@ -52,6 +59,7 @@ _ALIKE = (
     "epochs",
     "on_exhausted",
     "remainder",
+    "uneven",
 )
 
 
@@ -112,9 +120,9 @@ class Run:
         moved, replay = move_past(restored, self.start.replay, data)
         self.restored = replace(moved, lineage=self.start.lineage, departs=False)
         self.start = replace(self.start, replay=replay)
-        self.seals = self._make_seals(store)
-        if change is not None and isinstance(self.seals, LeaderSeals):
-            self.seals.propose(*change)
+        self._seals = self._make_seals(store)
+        if change is not None and isinstance(self._seals, LeaderSeals):
+            self._seals.propose(*change)
         for listing in data.listings:
             remember_listing(listing.whole)
         orders = data.orders()
@@ -124,31 +132,61 @@ class Run:
         courses = data.courses(orders)
         manifests = [leg.manifest for leg in data.legs]
         assembler = Assembler(data.config, manifests, courses, self._pieces, blocks)
-        self.stream = Stream(
+        self._stream = Stream(
             start=self.restored.position,
             log=self.restored.log,
-            seals=self.seals,
+            seals=self._seals,
             courses=courses,
             names=data.config.names,
             assembler=assembler,
             batch_sizes=data.config.batch_sizes,
+            micro_batch_size=data.config.micro_batch_size,
             dp_rank=world.dp_rank,
             dp_size=world.dp_size,
             with_cursors=self._telemetry is not None,
             ending=data.ending(),
             collate=data.config.collate,
         )
+        self._fetcher = self._fetch_ahead(blocks)
         if world.rank == 0:
             self._agreed(revision_at(self.restored.log, self.restored.position.step), self.start.lineage)
         largest = max(size for _, size in data.config.batch_sizes)
-        micro_batches = largest // (data.config.micro_batch_size * world.dp_size)
+        num_micro = micro_batches(largest, data.config.micro_batch_size, world.dp_size)
         self._prefetcher: Prefetcher[Item] = Prefetcher(
-            self.stream.items(), data.config.prefetch * micro_batches, self._stop
+            self._stream.items(), data.config.prefetch * num_micro, self._stop
         )
+
+    def _fetch_ahead(self, blocks: BlockCache) -> Fetcher | None:
+        """Start fetching ahead what lies on object storage or must be decoded; None where nothing does."""
+        data = self._data
+        for remote in data.remotes():
+            remote.stop.clear()
+        if not any(data.fetched_legs):
+            return None
+        fetcher = Fetcher(blocks.fetch, data.fetch_bytes, FETCH_THREADS)
+        blocks.fetch_by(fetcher.take)
+        self._stream.on_planned = ReadAhead(
+            legs=data.legs,
+            is_ahead=data.fetched_legs,
+            pieces=self._pieces,
+            fetcher=fetcher,
+            plan=self._stream.guess,
+            slots=self._stream.slots,
+        ).planned
+        return fetcher
 
     def _tell_working_set(self, needed: int) -> None:
         """Say what this rank keeps open, and warn where `cache_bytes` can't hold it."""
         limit = self._data.config.cache_bytes
+        largest = self._data.largest_block()
+        if largest is not None and largest[0] > limit:
+            log.warning(
+                "a block of %s takes about %s MiB by itself, and cache_bytes is %s MiB: a row group is opened as a "
+                "whole; raise cache_bytes, or write shards with smaller row groups",
+                largest[1],
+                f"{largest[0] / 2**20:,.0f}",
+                f"{limit / 2**20:,.0f}",
+            )
         shown = f"working set: about {needed / 2**20:,.0f} MiB of open blocks on this rank"
         if needed <= limit:
             log.info("%s; cache_bytes is %s MiB", shown, f"{limit / 2**20:,.0f}")
@@ -172,13 +210,32 @@ class Run:
                 self._telemetry.step_ended(self._sample(item.finished))
         return item
 
+    @property
+    def has_forked(self) -> bool:
+        """Whether this is a forked child of the process that made it: its threads, and who holds its locks, are gone."""
+        return self._prefetcher.has_forked
+
+    @property
+    def stream(self) -> Stream:
+        """The stream; HeadraceError in a forked child, where a lock of it may be held for ever."""
+        self._prefetcher.check_process()
+        return self._stream
+
+    @property
+    def seals(self) -> LeaderSeals | FollowerSeals:
+        """The agreement; HeadraceError in a forked child."""
+        self._prefetcher.check_process()
+        return self._seals
+
     def observe(self, step: int, sums: Mapping[str, tuple[float, int]]) -> None:
         """Pass losses by source on to the report."""
         if self._telemetry is not None:
             self._telemetry.observe(step, sums)
 
     def close(self, failed: str | None) -> None:
-        """End the threads, and send what is left to report."""
+        """End the threads, and send what is left to report. In a forked child there is nothing to do."""
+        if self.has_forked:
+            return
         self._prefetcher.close()
         self._pieces.clear()
         cuts = self._pieces.cuts
@@ -189,6 +246,10 @@ class Run:
 
     def _stop(self) -> None:
         self._stopped = True
+        for remote in self._data.remotes():
+            remote.stop.set()
+        if self._fetcher is not None:
+            self._fetcher.close()
 
     def _join(self, nonce: str, lineage: str) -> _Joined:
         """This rank's own connections: to the job's store and to the control plane."""

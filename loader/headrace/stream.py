@@ -21,7 +21,7 @@ from headrace.courses import Courses
 from headrace.ends import Ending
 from headrace.errors import StateError
 from headrace.mix import Revision, weight_array
-from headrace.plan import BatchSizes, Position, StepPlan, plan_step, rank_slots, size_at
+from headrace.plan import BatchSizes, Position, StepPlan, micro_batches, plan_step, rank_slots, size_at
 from headrace.telemetry.port import MaskedPlace
 
 Ints = npt.NDArray[np.int64]
@@ -67,6 +67,7 @@ class Stream:
         names: Sequence[str],
         assembler: Assembler,
         batch_sizes: BatchSizes,
+        micro_batch_size: int,
         dp_rank: int,
         dp_size: int,
         with_cursors: bool,
@@ -80,6 +81,7 @@ class Stream:
         self._names = names
         self._assembler = assembler
         self._batch_sizes = batch_sizes
+        self._micro_batch_size = micro_batch_size
         self._dp_rank = dp_rank
         self._dp_size = dp_size
         self._with_cursors = with_cursors
@@ -104,7 +106,7 @@ class Stream:
             before = self._counted()
             held: Batch | None = None
             slots = self.slots(plan.step)
-            for batch in self._assembler.batches(plan, slots):
+            for batch in self._assembler.batches(plan, slots, self.num_micro(plan.step)):
                 if batch.last_of_step:
                     held = batch
                 else:
@@ -142,6 +144,10 @@ class Stream:
     def slots(self, step: int) -> slice:
         """What this rank owns of a step."""
         return rank_slots(size_at(self._batch_sizes, step), self._dp_rank, self._dp_size)
+
+    def num_micro(self, step: int) -> int:
+        """Micro-batches of a step, on every rank."""
+        return micro_batches(size_at(self._batch_sizes, step), self._micro_batch_size, self._dp_size)
 
     def guess(self, position: Position) -> StepPlan | None:
         """The plan of the step at `position` as it is if the mix stays as it is; None where the run has ended."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headrace import reader
+from headrace import open_shards
 from headrace.errors import ShardError
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.order import SourceOrder
@@ -66,7 +66,7 @@ def test_a_block_larger_than_the_cache_is_still_given(tmp_path: Path) -> None:
 
 def test_many_shards_take_turns_in_few_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a shard that was closed again stay valid."""
-    monkeypatch.setattr(reader, "MAX_OPEN_SHARDS", 2)
+    monkeypatch.setattr(open_shards, "MAX_OPEN_SHARDS", 2)
     for layout in ("parquet", "headrace"):
         manifest = manifest_of(tmp_path / layout, layout, 5)
         source = SourceReader(manifest)
