@@ -127,8 +127,8 @@ class Assembler:
         self.bytes_read = 0
         self.padded_tokens = 0
 
-    def batches(self, plan: StepPlan, slots: slice) -> Iterator[Batch]:
-        """The micro-batches of the slots this rank owns, in slot order.
+    def batches(self, plan: StepPlan, slots: slice, num_micro: int) -> Iterator[Batch]:
+        """The micro-batches of the slots this rank owns, in slot order; rows that no slot fills are padding.
 
         Raises:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
@@ -136,11 +136,10 @@ class Assembler:
         """
         sources = plan.sources[slots]
         legs, ordinals = self._courses.locate(sources, plan.ordinals[slots])
-        # The last step of a run that ends may have fewer sequences than slots: the rest is padding.
-        spare = np.full(slots.stop - slots.start - len(sources), -1, np.int32)
-        sources, legs = np.concatenate((sources, spare)), np.concatenate((legs, spare))
         size = self._config.micro_batch_size
-        num_micro = len(sources) // size
+        # A rank's part may be smaller than its micro-batches, and the last step of a run that ends than its slots.
+        spare = np.full(num_micro * size - len(sources), -1, np.int32)
+        sources, legs = np.concatenate((sources, spare)), np.concatenate((legs, spare))
         group = max(1, GROUP_SEQUENCES // size)
         for first in range(0, num_micro, group):
             here = slice(first * size, (first + group) * size)

@@ -28,6 +28,7 @@ OnExhausted = Literal["renormalise", "stop"]
 OnDataChange = Literal["error", "append"]
 OnBadData = Literal["stop", "mask"]
 Remainder = Literal["pad", "drop"]
+Uneven = Literal["error", "pad"]
 Output = Literal["input_ids", "labels", "position_ids", "cu_seqlens"]
 
 OUTPUTS: tuple[Output, ...] = get_args(Output)
@@ -116,6 +117,7 @@ class LoaderConfig:
     shuffle: bool = True
     on_exhausted: OnExhausted = "renormalise"
     remainder: Remainder = "pad"
+    uneven: Uneven = "error"
     on_data_change: OnDataChange = "error"
     on_bad_data: OnBadData = "stop"
     allow_drop: bool = False
@@ -153,6 +155,7 @@ class LoaderConfig:
             ("packing", Packing),
             ("on_exhausted", OnExhausted),
             ("remainder", Remainder),
+            ("uneven", Uneven),
             ("on_data_change", OnDataChange),
             ("on_bad_data", OnBadData),
         ):

@@ -25,7 +25,7 @@ from headrace.losses import Losses
 from headrace.manifest import SourceManifest
 from headrace.mesh import data_rank
 from headrace.mix import Revision, weight_array, weights_at, weights_to_ppm
-from headrace.plan import check_batch, sequences_before, steps_within
+from headrace.plan import batches_before, check_batch, steps_within
 from headrace.replay import advance
 from headrace.report import Reporting
 from headrace.resume import beginning, holdings_of, resume, warn_of_other_weights
@@ -43,8 +43,7 @@ class Loader:
 
     Args:
         sources: what to mix; see `Source`.
-        seq_len: tokens in a sequence, at least 2. It may change on a resume: what is left of each source's epoch is
-            then cut at the new length.
+        seq_len: tokens in a sequence, at least 2. On a resume, what is left of an epoch is cut at a new length.
         global_batch_size: sequences in a step over all data ranks, or a schedule: `[(0, 256), (10_000, 512)]`.
         micro_batch_size: sequences in one `Batch`; `global_batch_size` must be a multiple of it times the data ranks.
         seed: of every permutation; 0 to 2^63 − 1.
@@ -67,6 +66,8 @@ class Loader:
         on_exhausted: when a source has had its `max_epochs`, `"renormalise"` shares its place among the others, and
             `"stop"` ends the run before it.
         remainder: `"pad"` fills the last step of a run that ends with rows of padding, `"drop"` leaves it out.
+        uneven: where data ranks × `micro_batch_size` don't divide the batch, `"error"`, or `"pad"` to fill the ranks'
+            last micro-batches with rows of padding; scale the loss by `Batch.num_trained_tokens` over all ranks.
         on_data_change: when a source has more shards than its checkpoint knows, `"error"`, or `"append"` to read them
             once after the epoch that is under way, and then with the others.
         allow_drop: let a change of `seq_len` drop more than 1 % of a source (best-fit windows that were begun).
@@ -74,8 +75,7 @@ class Loader:
         url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
         rank, world_size: default from torch.distributed, else from the torchrun environment.
         dp_rank, dp_size: which share of a global batch this rank reads, where several ranks share data.
-        mesh: the same from the data-parallel dimensions of a `DeviceMesh`: `mesh["dp"]`, or several, the last the
-            fastest.
+        mesh: the same from the data-parallel dimensions of a `DeviceMesh`, `mesh["dp"]`; of several, the last fastest.
         on_bad_data: `"stop"` ends the run at data that can't be used, `"mask"` puts padding in its place.
         transform: changes the ids of each sequence: `f(tokens, boundaries, rng)`; must be pure, see `transform`.
         transform_name: what checkpoints call it, instead of its qualified name.
@@ -182,7 +182,7 @@ class Loader:
             )
         if steps is None:
             raise TypeError("this loader goes on for ever; give epochs, or max_epochs of its sources, for an end")
-        return sequences_before(sizes, steps) // (self._config.micro_batch_size * self._find_world().dp_size)
+        return batches_before(sizes, steps, self._config.micro_batch_size, self._find_world().dp_size)
 
     def __next__(self) -> Batch:
         """The next micro-batch of this rank; with `collate`, what that made of it.
@@ -354,7 +354,7 @@ class Loader:
         if self._mesh is not None:
             dp_rank, dp_size = data_rank(self._mesh, dp_rank, dp_size)
         world = find_world(rank, world_size, dp_rank, dp_size)
-        for _, size in self._config.batch_sizes:
+        for _, size in self._config.batch_sizes if self._config.uneven == "error" else ():
             check_batch(size, self._config.micro_batch_size, world.dp_size)
         return world
 

@@ -115,12 +115,6 @@ def size_at(sizes: BatchSizes, step: int) -> int:
     return next(size for from_step, size in reversed(sizes) if from_step <= step)
 
 
-def sequences_before(sizes: BatchSizes, step: int) -> int:
-    """Sequences in all steps before `step`."""
-    ends = [*(from_step for from_step, _ in sizes[1:]), step]
-    return sum(size * max(0, min(end, step) - first) for (first, size), end in zip(sizes, ends, strict=True))
-
-
 def steps_within(sizes: BatchSizes, num_sequences: int) -> int:
     """Whole steps that `num_sequences` make, from step 0 on."""
     ends = [from_step for from_step, _ in sizes[1:]]
@@ -132,10 +126,26 @@ def steps_within(sizes: BatchSizes, num_sequences: int) -> int:
     return first + num_sequences // size
 
 
+def batches_before(sizes: BatchSizes, step: int, micro_batch_size: int, world_size: int) -> int:
+    """Micro-batches of one data rank in all steps before `step`."""
+    ends = [*(from_step for from_step, _ in sizes[1:]), step]
+    return sum(
+        micro_batches(size, micro_batch_size, world_size) * max(0, min(end, step) - first)
+        for (first, size), end in zip(sizes, ends, strict=True)
+    )
+
+
+def micro_batches(num_sequences: int, micro_batch_size: int, world_size: int) -> int:
+    """Micro-batches that every data rank makes of a step: as few as hold the largest part, the same on all."""
+    return -(-num_sequences // (micro_batch_size * world_size))
+
+
 def rank_slots(num_sequences: int, rank: int, world_size: int) -> slice:
-    """The slots of a global batch that data rank `rank` of `world_size` owns: `[rG/R, (r+1)G/R)`."""
-    share = num_sequences // world_size
-    return slice(rank * share, (rank + 1) * share)
+    """The slots of a global batch that data rank `rank` of `world_size` owns: `[rG/R, (r+1)G/R)`.
+
+    Where the ranks don't divide it, parts differ by one; rows of padding then fill the last micro-batches.
+    """
+    return slice(rank * num_sequences // world_size, (rank + 1) * num_sequences // world_size)
 
 
 def check_batch(global_batch_size: int, micro_batch_size: int, world_size: int) -> None:
@@ -156,5 +166,6 @@ def check_batch(global_batch_size: int, micro_batch_size: int, world_size: int) 
     ranks = f"; with {global_batch_size}, world sizes {', '.join(map(str, close))} fit" if close else ""
     raise ConfigError(
         f"global_batch_size is {global_batch_size}, which {world_size} data ranks × micro_batch_size "
-        f"{micro_batch_size} = {unit} does not divide; the nearest that fit are {nearest}{ranks}"
+        f"{micro_batch_size} = {unit} does not divide; the nearest that fit are {nearest}{ranks}; "
+        "or set uneven='pad' to fill up with rows of padding"
     )

@@ -176,7 +176,7 @@ def test_ranks_that_are_given_different_things(corpus: Corpus, tmp_path: Path) -
     found = {line["case"]: line["message"] for line in job.ranks[1]}
     assert found.pop("world size") == (
         "global_batch_size is 6, which 2 data ranks × micro_batch_size 2 = 4 does not divide; the nearest that fit are "
-        "4 or 8; with 6, world sizes 1, 3 fit"
+        "4 or 8; with 6, world sizes 1, 3 fit; or set uneven='pad' to fill up with rows of padding"
     )
     remedy = "; every rank must be given the same options, data and checkpoint"
     assert found.pop("nothing") == ""

@@ -62,6 +62,7 @@ def stream_of(data: Data, rank: int, world_size: int, start: Position | None = N
         names=data.config.names,
         assembler=Assembler(data.config, manifests, courses, data.pieces(orders, blocks), blocks),
         batch_sizes=data.config.batch_sizes,
+        micro_batch_size=data.config.micro_batch_size,
         dp_rank=rank,
         dp_size=world_size,
         with_cursors=True,

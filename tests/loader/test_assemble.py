@@ -128,8 +128,9 @@ def test_batches_equal_the_reference(corpus: Corpus, options: dict[str, Any]) ->
     data = data_of(corpus, **options)
     assembler, orders = assembler_of(data)
     reference = Reference(data)
-    for plan in plans(data, orders, 2 if data.config.global_batch_size > 12 else 12):
-        batches = list(assembler.batches(plan, slice(0, data.config.global_batch_size)))
+    size = data.config.batch_sizes[0][1]
+    for plan in plans(data, orders, 2 if size > 12 else 12):
+        batches = list(assembler.batches(plan, slice(0, size), size // data.config.micro_batch_size))
         assert [batch.micro_step for batch in batches] == list(range(len(batches)))
         slots = iter(zip(plan.sources.tolist(), plan.ordinals.tolist(), strict=True))
         for batch in batches:
@@ -152,8 +153,8 @@ def test_batches_equal_the_reference(corpus: Corpus, options: dict[str, Any]) ->
 def test_ranks_parts_are_the_whole_batch(corpus: Corpus) -> None:
     data = data_of(corpus)
     for plan in plans(data, data.orders(), 4):
-        whole = list(assembler_of(data)[0].batches(plan, slice(0, 12)))
-        parts = [batch for r in range(3) for batch in assembler_of(data)[0].batches(plan, slice(4 * r, 4 * r + 4))]
+        whole = list(assembler_of(data)[0].batches(plan, slice(0, 12), 3))
+        parts = [batch for r in range(3) for batch in assembler_of(data)[0].batches(plan, slice(4 * r, 4 * r + 4), 1)]
         assert torch.equal(torch.cat([b.input_ids for b in whole]), torch.cat([b.input_ids for b in parts]))
         assert all(batch.last_of_step for batch in parts)
 
@@ -180,7 +181,7 @@ def test_bytes_read_are_those_of_the_stored_tokens(corpus: Corpus) -> None:
     assembler, orders = assembler_of(data)
     plan = plans(data, orders, 1)[0]
     assert assembler.bytes_read == 0
-    list(assembler.batches(plan, slice(0, 12)))
+    list(assembler.batches(plan, slice(0, 12), 3))
     sizes = np.array([2, 8, 4])[plan.sources]
     assert assembler.bytes_read == int(sizes.sum()) * L
 
@@ -198,7 +199,7 @@ def test_a_sequence_of_nothing_but_padding_has_no_cursor(tmp_path: Path) -> None
     empty = 0
     for n in range(number):
         one = StepPlan(0, whole.sources[n : n + 1], whole.ordinals[n : n + 1], whole.weights, whole.after)
-        (batch,) = assembler.batches(one, slice(0, 1))
+        (batch,) = assembler.batches(one, slice(0, 1), 1)
         cursor = assembler.cursors(one, slice(0, 1))[0]
         assert (cursor.file is None) == (cursor.row is None) == (batch.num_trained_tokens == 0)
         assert cursor.sequences == 1

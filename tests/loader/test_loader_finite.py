@@ -40,6 +40,7 @@ def batches_of_rank(corpus: Corpus, rank: int, world_size: int, **options: Any) 
         names=data.config.names,
         assembler=Assembler(data.config, data.manifests, courses, data.pieces(orders, blocks), blocks),
         batch_sizes=data.config.batch_sizes,
+        micro_batch_size=data.config.micro_batch_size,
         dp_rank=rank,
         dp_size=world_size,
         with_cursors=True,

@@ -48,6 +48,7 @@ def stream_of(data: Data, seals: Ahead, dp_rank: int = 0, dp_size: int = 1, *, w
         names=data.config.names,
         assembler=Assembler(data.config, data.manifests, courses, data.pieces(orders, blocks), blocks),
         batch_sizes=((0, 12),),
+        micro_batch_size=data.config.micro_batch_size,
         dp_rank=dp_rank,
         dp_size=dp_size,
         with_cursors=with_cursors,
