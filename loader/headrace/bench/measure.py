@@ -68,7 +68,7 @@ def measure(workload: Workload, *, seconds: float, rounds: int, step_s: float | 
         slowdown = python_slowdown(loader, batch_s, seconds)
         state, tokens = loader.state_dict(), sum(manifest.num_tokens for manifest in loader.manifests)
     fit = measure_fit(workload)
-    fresh_s, resume_s = _starts(workload)
+    fresh_s, resume_s = measure_starts(workload)
     cold = start_cold(workload.to_json(), seconds)
     return Figures(
         **asdict(rates),
@@ -137,7 +137,7 @@ def _cpu_s() -> float:
     return float(times.user + times.system)
 
 
-def _starts(workload: Workload) -> tuple[float, float]:
+def measure_starts(workload: Workload) -> tuple[float, float]:
     """Seconds to the first batch of a loader that begins, and of one that goes on far away: medians, in turn."""
     far = _far_state(workload)
     fresh, resumed = [], []
