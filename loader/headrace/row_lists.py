@@ -13,12 +13,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 
@@ -54,17 +57,17 @@ def parse_rows(name: str, content: bytes) -> RowList:
         raise SourceError(f"{name} has no (path, row) pair; leave it out of exclude, or write the rows that it is for")
     if int(rows.min()) < 0:
         at = int(np.argmin(rows))
-        raise SourceError(f"{name} names row {rows[at]} of {paths[at]!r}; rows count from 0")
-    by_path: dict[str, Ints] = {}
-    ascending = np.argsort(paths, kind="stable")
-    paths, rows = paths[ascending], rows[ascending]
-    firsts = np.flatnonzero(np.concatenate(([True], paths[1:] != paths[:-1])))
-    for path, own in zip(paths[firsts], np.split(rows, firsts[1:]), strict=True):
-        by_path[str(path)] = np.unique(own)
+        raise SourceError(f"{name} names row {rows[at]} of {paths[at].as_py()!r}; rows count from 0")
+    coded = paths.dictionary_encode()
+    codes = coded.indices.to_numpy()
+    ascending = np.argsort(codes, kind="stable")
+    own = np.split(rows[ascending], np.flatnonzero(np.diff(codes[ascending])) + 1)
+    # Codes count up in the order in which paths first occur.
+    by_path = dict(zip(map(str, coded.dictionary.to_pylist()), map(np.unique, own), strict=True))
     return RowList(name, hashlib.blake2b(content, digest_size=8).hexdigest(), by_path)
 
 
-Pairs = tuple[npt.NDArray[np.object_], Ints]
+Pairs = tuple["pa.Array[Any]", Ints]
 
 
 def _arrow(name: str, content: bytes) -> Pairs:
@@ -89,7 +92,7 @@ def _arrow(name: str, content: bytes) -> Pairs:
         raise SourceError(f"{name} can't be read as (path, row) pairs: {error}; {_WANTED}") from error
     if paths.null_count or rows.null_count:
         raise SourceError(f"{name} has {max(paths.null_count, rows.null_count)} pairs with a null; {_WANTED}")
-    return paths.to_numpy(zero_copy_only=False), rows.to_numpy(zero_copy_only=False)
+    return paths.combine_chunks(), rows.to_numpy()
 
 
 def _csv(name: str, content: bytes) -> Pairs:
@@ -119,6 +122,8 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _pairs(name: str, records: Iterable[tuple[int, Any]], *, from_text: bool) -> Pairs:
+    import pyarrow as pa  # noqa: PLC0415
+
     paths: list[str] = []
     rows: list[int] = []
     for line, record in records:
@@ -129,7 +134,7 @@ def _pairs(name: str, records: Iterable[tuple[int, Any]], *, from_text: bool) ->
             raise SourceError(f"line {line} of {name} has path {path!r} and row {row!r}; {_WANTED}")
         paths.append(path)
         rows.append(row)
-    return np.array(paths, dtype=object), np.array(rows, np.int64)
+    return pa.array(paths, pa.large_string()), np.array(rows, np.int64)
 
 
 _TEXT: Final = {".csv": _csv, ".jsonl": _jsonl}
