@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from headrace import Loader
 from headrace.mix import Revision
-from headrace.state import revisions_of
+from headrace.resume import resume
+from headrace.state import decode, revisions_of
 from torch.distributed.checkpoint.state_dict_loader import load
 
 from tests.distributed.torchrun import Orders, Outcome, torchrun
 from tests.loader.corpora import Corpus, open_loader, random_corpus, take_step
+from tests.loader.several_ranks import data_of, stream_of
 
 WEIGHTS = {"web": 0.5, "code": 0.3, "tiny": 0.2}
 OTHER = {"web": 0.2, "code": 0.2, "tiny": 0.6}
@@ -40,8 +43,7 @@ def orders(corpus: Corpus, folder: Path, num_steps: int, **others: Any) -> Order
 
 def hashes(loader: Loader) -> list[str]:
     """The sorted hashes of the sequences of the next step, as the ranks write them down."""
-    rows = [row.numpy().tobytes() for batch in take_step(loader) for row in batch.input_ids]
-    return sorted(hashlib.blake2b(row, digest_size=8).hexdigest() for row in rows)
+    return sorted(digest(row) for batch in take_step(loader) for row in batch.input_ids)
 
 
 def expected(corpus: Corpus, num_steps: int, log: tuple[Revision, ...] = (), **options: Any) -> list[list[str]]:
@@ -61,6 +63,24 @@ def resumed(corpus: Corpus, state: Mapping[str, Any], num_steps: int) -> list[li
     with open_loader(corpus.sources(**WEIGHTS)) as loader:
         loader.load_state_dict(state)
         return [hashes(loader) for _ in range(loader.step, num_steps)]
+
+
+def on_ranks(corpus: Corpus, state: Mapping[str, Any], world_size: int, number: int) -> list[list[str]]:
+    """The next steps as so many ranks get them, each with a stream of its own in this process."""
+    data = data_of(corpus.sources(**WEIGHTS), uneven="pad")
+    restored, data = resume(decode(state, data.config), data)
+    steps: list[list[str]] = [[] for _ in range(number)]
+    for rank in range(world_size):
+        for item in stream_of(data, rank, world_size, restored.position, restored.log).items():
+            n = item.batch.step - restored.position.step
+            if n == number:
+                break
+            steps[n] += [digest(row) for row in item.batch.input_ids[item.batch.source >= 0]]
+    return [sorted(step) for step in steps]
+
+
+def digest(row: torch.Tensor) -> str:
+    return hashlib.blake2b(row.numpy().tobytes(), digest_size=8).hexdigest()
 
 
 def states(outcome: Outcome) -> list[str]:
@@ -86,7 +106,7 @@ def test_two_ranks_in_step_and_a_loop_left_early(corpus: Corpus, tmp_path: Path)
             all_reduce=True,
             leave_every=5,
             weights_at={"12": (OTHER, 6), "14": (WEIGHTS, 0), "30": (OTHER, 0)},
-            checkpoint=str(tmp_path / "dcp"),
+            save_at={"40": "save"},
         ),
     )
     steps = job.steps()
@@ -99,23 +119,47 @@ def test_two_ranks_in_step_and_a_loop_left_early(corpus: Corpus, tmp_path: Path)
         assert all(len(step["sequences"]) == 4 for step in rank)
 
     with open_loader(corpus.sources(**WEIGHTS)) as loader:
-        load({"loader": loader}, checkpoint_id=tmp_path / "dcp", no_dist=True)
+        load({"loader": loader}, checkpoint_id=tmp_path / "40", no_dist=True)
         assert loader.step == 40
         assert revisions_of(loader.state_dict()) == log
 
 
 def test_four_ranks_at_their_own_pace(corpus: Corpus, tmp_path: Path) -> None:
-    """Free-running ranks: one is far ahead in seals, yet every rank saves the same bytes at a step."""
-    job = torchrun(
-        "stream",
-        tmp_path,
-        4,
-        orders(corpus, tmp_path, 30, options={"prefetch": 3}, naps_ms=[1, 60, 5, 20], weights_at={"8": (OTHER, 3)}),
+    """Free-running ranks: one is far ahead in seals, yet every rank saves the same bytes at a step.
+
+    `dcp.save`, and `dcp.async_save` while training goes on, store the step they were called at; any number of ranks
+    goes on from there, three of them with a batch that they don't divide.
+    """
+    first = tmp_path / "four"
+    given = orders(
+        corpus,
+        first,
+        30,
+        options={"prefetch": 3},
+        naps_ms=[1, 60, 5, 20],
+        weights_at={"8": (OTHER, 3)},
+        save_at={"16": "save", "20": "async_save"},
     )
+    job = torchrun("stream", first, 4, given)
     log = revisions_of(json.loads(states(job)[-1]))
     assert job.steps() == expected(corpus, 30, log)
     for step in range(30):
         assert len({h for rank in job.ranks for h in rank[step]["sequences"]}) == len(set(job.steps()[step]))
+    whole = job.steps()
+    for step in (16, 20):
+        with open_loader(corpus.sources(**WEIGHTS)) as loader:
+            load({"loader": loader}, checkpoint_id=first / str(step), no_dist=True)
+            state = loader.state_dict()
+        assert json.dumps(state) == states(job)[step - 1]
+        for world_size in (1, 2, 3, 6, 8):
+            assert on_ranks(corpus, state, world_size, 3) == whole[step : step + 3]
+
+    second = tmp_path / "three"
+    padded = orders(corpus, second, 26, load=str(first / "20"), options={"uneven": "pad"})
+    again = torchrun("stream", second, 3, padded)
+    assert again.steps() == whole[20:26]
+    assert {len(step["sequences"]) for rank in again.ranks for step in rank} == {2, 3}
+    assert states(again) == states(job)[20:26]
 
 
 def test_a_rank_killed_in_the_middle_of_a_step(corpus: Corpus, tmp_path: Path) -> None:

@@ -43,8 +43,10 @@ class Orders:
     "rank → step within which it is killed, on the first attempt"
     leave_every: int = 0
     "leave the loop after so many steps, and enter it again"
-    checkpoint: str | None = None
-    "a folder for torch.distributed.checkpoint at the end"
+    save_at: dict[str, str] = field(default_factory=dict)
+    "step → `save` or `async_save`: a distributed checkpoint with model and optimiser, in `<folder>/<step>`"
+    load: str | None = None
+    "a distributed checkpoint to begin from"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -49,14 +50,16 @@ def data_of(sources: Any, **options: Any) -> Data:
     return open_data(parse_config({"sources": sources, **chosen, **options}))
 
 
-def stream_of(data: Data, rank: int, world_size: int, start: Position | None = None) -> Stream:
+def stream_of(
+    data: Data, rank: int, world_size: int, start: Position | None = None, log: Sequence[Revision] = ()
+) -> Stream:
     """One rank's stream from `start` on."""
     orders, blocks = data.orders(), data.blocks()
     courses = data.courses(orders)
     manifests = [leg.manifest for leg in data.legs]
     return Stream(
         start=start or Position.start(len(data.config.names)),
-        log=[Revision("config:1", 0, data.weights_ppm)],
+        log=log or [Revision("config:1", 0, data.weights_ppm)],
         seals=Sealed(),
         courses=courses,
         names=data.config.names,

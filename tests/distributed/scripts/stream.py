@@ -15,8 +15,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from headrace import Batch, Loader, Source
+from torch import nn
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
-from torch.distributed.checkpoint.state_dict_saver import save
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import async_save, save
 from torch.distributed.device_mesh import init_device_mesh
 
 from tests.distributed.torchrun import Orders
@@ -31,6 +34,50 @@ def newest(path: Path) -> Path | None:
     if not path.is_dir():
         return path
     return max(path.glob("state-*.json"), key=lambda file: int(file.stem.partition("-")[2]), default=None)
+
+
+class Trained:
+    """A model and its optimiser, whose parameters are the number of steps they were trained for."""
+
+    def __init__(self) -> None:
+        self.model = nn.Linear(1, 1, bias=False)
+        nn.init.zeros_(self.model.weight)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1.0, momentum=0.5)
+        self.group = dist.new_group()
+        self.saving: list[Any] = []
+
+    @property
+    def steps(self) -> float:
+        return float(self.model.weight.item())
+
+    def step(self) -> None:
+        """One more step."""
+        with torch.no_grad():
+            self.model.weight += 1
+
+    def save(self, loader: Loader, path: Path, how: str) -> None:
+        """Write a checkpoint of all three, or begin to."""
+        state = {**self._state(), "loader": loader}
+        if how == "async_save":
+            self.saving.append(async_save(state, checkpoint_id=path, process_group=self.group))
+        else:
+            save(state, checkpoint_id=path)
+
+    def saved(self) -> None:
+        """Wait until all of them are written."""
+        for future in self.saving:
+            future.result()
+
+    def load(self, loader: Loader, path: str) -> None:
+        """Take over a checkpoint. The loader has not started: its `state_dict` is the template."""
+        state = self._state()
+        load({**state, "loader": loader}, checkpoint_id=path)
+        set_state_dict(self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+        assert self.steps == loader.step
+
+    def _state(self) -> dict[str, Any]:
+        model, optimizer = get_state_dict(self.model, self.optimizer)
+        return {"model": model, "optimizer": optimizer}
 
 
 class Rank:
@@ -52,6 +99,9 @@ class Rank:
         saved = newest(Path(orders.resume)) if orders.resume else None
         if saved is not None:
             self.loader.load_state_dict(json.loads(saved.read_text()))
+        self.trained = Trained()
+        if orders.load is not None:
+            self.trained.load(self.loader, orders.load)
         self.file = (self.folder / f"rank-{self.rank}.jsonl").open("a")
         self.dice = random.Random(self.rank)
         self.batches: list[Batch] = []
@@ -80,17 +130,20 @@ class Rank:
     def end_step(self) -> None:
         """Write down the step and the state after it; rank 0's state is a checkpoint."""
         state = self.loader.state_dict()
-        rows = [row.numpy().tobytes() for batch in self.batches for row in batch.input_ids]
         whole = b"".join(t.numpy().tobytes() for b in self.batches for t in (b.input_ids, b.labels) if t is not None)
         line = {
             "step": self.batches[-1].step,
-            "sequences": [short(row) for row in rows],
+            "sequences": [short(row.numpy().tobytes()) for b in self.batches for row in b.input_ids[b.source >= 0]],
             "whole": short(whole),
             "state": json.dumps(state),
         }
         self.file.write(json.dumps(line) + "\n")
         self.file.flush()
         self.batches.clear()
+        self.trained.step()
+        how = self.orders.save_at.get(str(self.loader.step))
+        if how is not None:
+            self.trained.save(self.loader, self.folder / str(self.loader.step), how)
         if self.orders.all_reduce:
             dist.all_reduce(torch.ones(1))
         if self.rank == 0:
@@ -118,8 +171,7 @@ def main() -> None:
     rank = Rank(orders)
     with rank.loader:
         rank.run()
-        if orders.checkpoint:
-            save({"loader": rank.loader}, checkpoint_id=orders.checkpoint)
+        rank.trained.saved()
         dist.barrier()
     dist.destroy_process_group()
 
