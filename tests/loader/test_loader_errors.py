@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -209,3 +211,38 @@ def test_a_relative_path_and_a_single_file(corpus: Corpus, monkeypatch: pytest.M
     monkeypatch.chdir(corpus.root)
     with open_loader([Source("web", "web", 1), Source("code", str(Path("code") / "00000.arrow"), 1)]) as loader:
         assert take_step(loader)[0].input_ids.shape == (4, 16)
+
+
+def test_a_cache_smaller_than_one_block(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """I02: row groups of 4 MB in a cache of 1 MiB, with and without read-ahead: warned of with both sizes, not hung."""
+    rng = np.random.default_rng(3)
+    for number in range(3):
+        write_shard(tmp_path / "web" / f"{number}", [rng.integers(1, 1000, 500_000).tolist()] * 2, "parquet", np.int32)
+    for prefetch in (0, 2):
+        began = time.monotonic()
+        with open_loader([Source("web", str(tmp_path / "web"))], cache_bytes=1 << 20, prefetch=prefetch) as loader:
+            batch = next(loader)
+        assert time.monotonic() - began < 5
+        assert batch.input_ids.shape == (4, 16)
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    sizes = (r"0\.parquet takes about 4 MiB by itself, and cache_bytes is 1 MiB", r"MiB of open blocks .* is 1 MiB")
+    for words in sizes:
+        assert len([line for line in warned if re.search(words, line)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("cache_bytes", 0, "1048576 to"),
+        ("cache_bytes", -1, "1048576 to"),
+        ("prefetch", -1, "0 to 1024"),
+        ("micro_batch_size", 0, "1 to"),
+        ("lanes", 0, "1 to"),
+        ("mix_lease_steps", 0, "1 to"),
+    ],
+)
+def test_sizes_that_can_hold_nothing_are_refused(option: str, value: int, allowed: str) -> None:
+    """I02"""
+    options: dict[str, Any] = {"seq_len": 8, "global_batch_size": 1, "micro_batch_size": 1, "seed": 1, "eos_id": 0}
+    with pytest.raises(ConfigError, match=rf"^{option} is {value}; it must be a whole number from {allowed}"):
+        Loader([Source("web", "/data/web")], **{**options, option: value})

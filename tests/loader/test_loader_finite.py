@@ -13,6 +13,7 @@ from headrace.assemble import Assembler
 from headrace.config import parse_config
 from headrace.data import open_data
 from headrace.mix import Revision
+from headrace.packing import IGNORED
 from headrace.plan import Position
 from headrace.stream import Stream
 
@@ -208,3 +209,23 @@ def test_short_sources_are_no_news_in_a_run_that_ends(tmp_path: Path) -> None:
         assert len(list(loader)) == 2
     with pytest.warns(UserWarning, match="fewer than seq_len 16: each of its sequences repeats it"):
         open_loader(corpus.sources()).__enter__().close()
+
+
+@pytest.mark.parametrize("packing", ["concat", "best_fit"])
+def test_what_fills_a_sequence_is_not_trained(packing: str, tmp_path: Path) -> None:
+    """P05: three documents of three tokens in a sequence of 64: twelve places with their separators, nine labels."""
+    corpus = write_corpus(tmp_path, {"web": [numbered([3, 3, 3])]})
+    options: dict[str, Any] = {"seq_len": 64, "global_batch_size": 1, "micro_batch_size": 1, "packing": packing}
+    with open_loader(corpus.sources(), epochs=1, outputs=("input_ids", "labels", "cu_seqlens"), **options) as loader:
+        (batch,) = list(loader)
+    assert batch.labels is not None
+    assert batch.cu_seqlens is not None
+    ids, labels = batch.input_ids[0].tolist(), batch.labels[0].tolist()
+    assert sorted(ids[:12]) == [0, 0, 0, *range(1, 10)]
+    assert ids[12:] == [0] * 52
+    assert labels[12:] == [IGNORED] * 52
+    assert [label >= 0 for label in labels[:12]] == [True, True, True, False] * 3
+    assert batch.num_trained_tokens == 9
+    assert batch.cu_seqlens.tolist() == [0, 4, 8, 12, 64]
+    assert loader.remainder is not None
+    assert loader.remainder.padded_tokens == 52
