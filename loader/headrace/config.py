@@ -19,7 +19,7 @@ import torch
 from headrace.batch import Batch
 from headrace.errors import ConfigError
 from headrace.plan import BatchSizes
-from headrace.row_lists import EXTENSIONS, is_row_list
+from headrace.row_lists import EXTENSIONS, is_row_list, list_name
 from headrace.transform import Transform, transform_name
 from headrace.weights import check_weight
 
@@ -277,12 +277,12 @@ def _excluded(source: str, given: object) -> tuple[str, ...]:
             raise ConfigError(f"exclude of source {source!r} holds {item!r}; every item must be a glob or a path")
         if isinstance(item, os.PathLike) and not is_row_list(text):
             text = f"./{text}"
-        if is_row_list(text) and not text.lower().endswith(EXTENSIONS):
+        if is_row_list(text) and not list_name(text).lower().endswith(EXTENSIONS):
             raise ConfigError(
                 f"exclude of source {source!r} holds {text!r}; a file of (path, row) pairs ends in one of "
                 f"{', '.join(EXTENSIONS)}, and a glob is relative to the source's path"
             )
-        if is_row_list(text) and not {"*", "?"}.isdisjoint(text):
+        if is_row_list(text) and not {"*", "?"}.isdisjoint(list_name(text)):
             raise ConfigError(
                 f"exclude of source {source!r} holds {text!r}; a glob is relative to the source's path: take what "
                 "comes before off, or name one file of (path, row) pairs"

@@ -23,7 +23,7 @@ from headrace.manifest import Shard, SourceManifest, bounds_of
 from headrace.patterns import path_pattern
 from headrace.places.place import parse_place
 from headrace.row_counts import count_rows
-from headrace.row_lists import RowList, is_row_list, parse_rows
+from headrace.row_lists import RowList, is_row_list, list_name, parse_rows
 
 Ints = npt.NDArray[np.int64]
 
@@ -105,14 +105,15 @@ def read_exclusions(source: str, texts: Iterable[str]) -> Exclusions:
 
 
 def _read(source: str, text: str) -> Exclusion:
+    name = list_name(text)
     if not is_row_list(text):
         return Exclusion(text, hashlib.blake2b(text.encode(), digest_size=8).hexdigest(), None)
     try:
         file = parse_place(text).open()
-        rows = parse_rows(text, file.read(0, file.size_bytes).tobytes())
+        rows = parse_rows(name, file.read(0, file.size_bytes).tobytes())
     except OSError as error:
         raise SourceError(
-            f"source '{source}': exclude names the file {text}, which can't be read ({error.strerror or error}); a "
+            f"source '{source}': exclude names the file {name}, which can't be read ({error.strerror or error}); a "
             "file of (path, row) pairs must be there at every start"
         ) from error
     except SourceError as error:

@@ -28,12 +28,18 @@ Ints = npt.NDArray[np.int64]
 EXTENSIONS: Final = (".parquet", ".arrow", ".feather", ".ipc", ".csv", ".jsonl")
 "what a file of pairs ends in; it says how the file is read"
 
+_OPTIONS: Final = re.compile(r"\?[A-Za-z_]+=[^?]*$")
 _PLACE: Final = re.compile(r"\.{0,2}/|[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def is_row_list(item: str) -> bool:
     """Whether an item of `exclude` is the place of a file of pairs: absolute, `./…`, `../…` or a URL; else a glob."""
     return _PLACE.match(item) is not None
+
+
+def list_name(item: str) -> str:
+    """The place of a file of pairs without the options that a URI may end in, `?endpoint_override=…`."""
+    return _OPTIONS.sub("", item) if "://" in item else item
 
 
 @dataclass(frozen=True, slots=True)

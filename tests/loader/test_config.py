@@ -141,3 +141,42 @@ def test_ids_stay_below_the_vocabulary_or_what_the_type_holds() -> None:
     assert parse_config(GOOD | {"vocab_size": 65_536, "token_dtype": torch.uint16}).id_limit == 65_536
     assert parse_config(GOOD | {"token_dtype": torch.int16}).id_limit == 32_768
     assert parse_config(GOOD).id_limit == 1 << 62
+
+
+@pytest.mark.parametrize(
+    ("given", "items"),
+    [
+        ((), ()),
+        ("old/**", ("old/**",)),
+        (["a*", "/lists/drop.csv", "a*"], ("a*", "/lists/drop.csv")),
+        (Path("drop.parquet"), ("./drop.parquet",)),
+        ([Path("/lists/drop.jsonl"), "drop.parquet"], ("/lists/drop.jsonl", "drop.parquet")),
+        ("s3://bucket/drop.arrow?scheme=http&endpoint_override=127.0.0.1:9000",) * 2,
+        ("../lists/DROP.CSV", ("../lists/DROP.CSV",)),
+    ],
+)
+def test_globs_and_lists_of_rows_to_leave_out(given: Any, items: Any) -> None:
+    """A path object is a file, a text is one by how it begins."""
+    assert Source("web", "/data/web", exclude=given).exclusions == ((items,) if isinstance(items, str) else items)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3, "exclude of source 'web' is 3; it must be a glob, a file of rows, or a list"),
+        (["a", 3], "exclude of source 'web' holds 3; every item must be a glob or a path"),
+        ([""], "exclude of source 'web' holds ''"),
+        (b"abc", "exclude of source 'web' holds 97"),
+        ("/lists/drop.txt", "'/lists/drop.txt'; a file of (path, row) pairs ends in one of .parquet, .arrow,"),
+        ("./2019/**", "'./2019/**'; a file of (path, row) pairs ends in"),
+        (
+            "/data/web/*.parquet",
+            "'/data/web/*.parquet'; a glob is relative to the source's path: take what comes before",
+        ),
+        ("s3://b/drop?.csv", "'s3://b/drop?.csv'; a glob is relative"),
+    ],
+)
+def test_what_cant_be_left_out_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Source("web", "/data/web", exclude=given)
+    assert message in str(refused.value)
