@@ -26,11 +26,13 @@ class Interval:
     "the last step of this interval, or of an earlier one when none ended in it"
     since: float = 0.0
     "Unix seconds at which the waiting began to count: the end of the last step before this interval"
+    masked_tokens: int = 0
+    "since the rank started, not only in this interval"
+    masked_at: MaskedPlace | None = None
+    "the last of them"
     steps: int = 0
     _tokens: int = 0
     _bytes_read: int = 0
-    _masked_tokens: int = 0
-    _masked_at: MaskedPlace | None = None
     _waits_s: list[float] = field(default_factory=list)
     _sources: dict[str, _SourceTotals] = field(default_factory=dict)
 
@@ -40,8 +42,8 @@ class Interval:
         self.steps += 1
         self._tokens += sample.tokens
         self._bytes_read += sample.bytes_read
-        self._masked_tokens += sample.masked_tokens
-        self._masked_at = sample.masked_at or self._masked_at
+        self.masked_tokens += sample.masked_tokens
+        self.masked_at = sample.masked_at or self.masked_at
         self._waits_s += sample.waits_s
         for source in sample.sources:
             totals = self._sources.setdefault(source.name, _SourceTotals())
@@ -63,7 +65,8 @@ class Interval:
 
     def next(self) -> Interval:
         """An empty interval that begins where this one ends."""
-        return Interval(last=self.last, since=self.last.time if self.last else self.since)
+        since = self.last.time if self.last else self.since
+        return Interval(last=self.last, since=since, masked_tokens=self.masked_tokens, masked_at=self.masked_at)
 
     def record(self, last: StepSample) -> dict[str, object]:
         """The contract's fields that follow from the steps alone, `last` being the latest step known."""
@@ -80,8 +83,8 @@ class Interval:
             "wait_share": sum(waits_ms) / span_ms if self.steps and span_ms > 0 else 0.0,
             "queue_depth": last.queue_depth,
             "bytes_read": self._bytes_read,
-            "masked_tokens": self._masked_tokens,
-            "masked_at": self._masked_at and _place(self._masked_at),
+            "masked_tokens": self.masked_tokens,
+            "masked_at": self.masked_at and _place(self.masked_at),
             "mix_revision": last.revision,
             "mix_version": _service_version(last.revision),
             "sources": list(self._source_records(last)),

@@ -34,7 +34,7 @@ def test_sums_over_steps_and_keeps_the_last_position() -> None:
 
 
 def test_masked_tokens_add_up_and_the_last_place_stays() -> None:
-    """A step without any changes neither; the next interval begins with none."""
+    """Since the start, so that the newest record says it all; a step without any changes neither."""
     interval = Interval(since=1000.0)
     assert _records(_with(interval, 0, 0, None))["masked_at"] is None
     _with(interval, 1, 30, MaskedPlace("web", "a\n.arrow", 7))
@@ -43,7 +43,7 @@ def test_masked_tokens_add_up_and_the_last_place_stays() -> None:
     assert record["masked_tokens"] == 42
     assert record["masked_at"] == {"source": "code", "file": "b.arrow", "row": None}
     after = _records(_with(interval.next(), 4, 1, MaskedPlace("web", "a\n.arrow", 7)))
-    assert (after["masked_tokens"], after["masked_at"]["row"]) == (1, 7)
+    assert (after["masked_tokens"], after["masked_at"]["row"]) == (43, 7)
     assert "\n" not in after["masked_at"]["file"]
 
 
