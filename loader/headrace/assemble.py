@@ -124,6 +124,7 @@ class Assembler:
         self._with_positions = bool({"position_ids", "cu_seqlens"} & {*config.outputs}) or self._transform is not None
         self.masked = Masked(self._names, blocks.name_of)
         self._is_proved = [are_proved(manifest, config.id_limit) for manifest in manifests]
+        self._has_begun = False
         self.bytes_read = 0
         self.padded_tokens = 0
 
@@ -140,14 +141,18 @@ class Assembler:
         # A rank's part may be smaller than its micro-batches, and the last step of a run that ends than its slots.
         spare = np.full(num_micro * size - len(sources), -1, np.int32)
         sources, legs = np.concatenate((sources, spare)), np.concatenate((legs, spare))
-        group = max(1, GROUP_SEQUENCES // size)
-        for first in range(0, num_micro, group):
+        first = 0
+        while first < num_micro:
+            # The first micro-batch of a start is waited for: it opens no blocks but its own.
+            group = max(1, GROUP_SEQUENCES // size) if self._has_begun else 1
+            self._has_begun = True
             here = slice(first * size, (first + group) * size)
             tables = self._tables(legs[here], ordinals[here])
             for micro in range(first, min(first + group, num_micro)):
                 own = slice(micro * size, (micro + 1) * size)
                 made = self._written(sources[own], plan.ordinals[slots][own], micro - first, tables)
                 yield made.batch(self._config.outputs, plan.step, micro, num_micro)
+            first += group
 
     def cursors(self, plan: StepPlan, slots: slice) -> dict[int, Cursor]:
         """For each source in this rank's part: where its last sequence begins."""
