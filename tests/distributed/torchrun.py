@@ -41,6 +41,8 @@ class Orders:
     "step → (weights, ramp steps) for set_weights on every rank"
     kill: dict[str, int] = field(default_factory=dict)
     "rank → step within which it is killed, on the first attempt"
+    hold_at: list[int] = field(default_factory=list)
+    "steps before which rank 0, and with `all_reduce` every rank, waits for a file `go-<step>`"
     leave_every: int = 0
     "leave the loop after so many steps, and enter it again"
     save_at: dict[str, str] = field(default_factory=dict)
@@ -81,11 +83,12 @@ def torchrun(script: str, folder: Path, num_ranks: int, orders: Any, *, max_rest
         finally:
             job.terminate()  # torchrun takes its ranks with it
             job.wait()
-    ranks = [_lines(folder / f"rank-{rank}.jsonl") for rank in range(num_ranks)]
+    ranks = [lines(folder / f"rank-{rank}.jsonl") for rank in range(num_ranks)]
     return Outcome(code, (folder / "log.txt").read_text(errors="replace"), ranks)
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file of JSON."""
     if not path.exists():
         return []
     # A rank that was killed may leave half a line.

@@ -102,6 +102,13 @@ class Rank:
         self.trained = Trained()
         if orders.load is not None:
             self.trained.load(self.loader, orders.load)
+        started = [time.time_ns()]
+        dist.broadcast_object_list(started)
+        self.start = started[0]
+        if self.rank == 0:
+            with (self.folder / "starts.jsonl").open("a") as file:
+                line = {"start": self.start, "world_size": dist.get_world_size(), "step": self.loader.step}
+                file.write(json.dumps(line) + "\n")
         self.file = (self.folder / f"rank-{self.rank}.jsonl").open("a")
         self.dice = random.Random(self.rank)
         self.batches: list[Batch] = []
@@ -123,15 +130,21 @@ class Rank:
                     self.before_step()
 
     def before_step(self) -> None:
+        while self.rank == 0 and self.loader.step in self.orders.hold_at and not self.may_go():
+            time.sleep(0.05)
         change = self.orders.weights_at.get(str(self.loader.step))
         if change is not None:
             self.loader.set_weights(change[0], ramp_steps=change[1])
+
+    def may_go(self) -> bool:
+        return (self.folder / f"go-{self.loader.step}").exists()
 
     def end_step(self) -> None:
         """Write down the step and the state after it; rank 0's state is a checkpoint."""
         state = self.loader.state_dict()
         whole = b"".join(t.numpy().tobytes() for b in self.batches for t in (b.input_ids, b.labels) if t is not None)
         line = {
+            "start": self.start,
             "step": self.batches[-1].step,
             "sequences": [short(row.numpy().tobytes()) for b in self.batches for row in b.input_ids[b.source >= 0]],
             "whole": short(whole),
@@ -155,9 +168,9 @@ class Rank:
 
 
 def join() -> None:
-    """Make the process group. On a second attempt under a prefix: torch trips over what the first left behind."""
+    """Make the process group, in a store that outlives a restart under a prefix: torch trips over what is in it."""
     attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
-    if attempt == "0":
+    if attempt == "0" or os.environ["TORCHELASTIC_USE_AGENT_STORE"] == "False":
         dist.init_process_group("gloo")
         return
     store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
