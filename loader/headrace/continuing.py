@@ -50,6 +50,9 @@ def go_on(
     everything: Ranges = ((0, len(listing.whole.shards)),)
     whole = LegRecord("whole", config.seq_len, everything, digests)
     past = [*records[:number], *([replace(records[number], stop=taken)] if taken else [])]
+    if number == len(legs) - 1 and taken == current.num_sequences:
+        # It has had its `max_epochs`: nothing of it is to come, whatever it has now.
+        return Continuation(tuple(records))
     if _is_fresh(current, taken):
         return Continuation((*past, whole))
     left, cost = _left(config, current, taken, records[number - 1] if number else None, digests)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from headrace.ends import NO_CAP, Ending
 from headrace.exclusions import Exclusions, read_exclusions
 from headrace.holes import BadData
 from headrace.legs import Leg, LegRecord, lay_out
+from headrace.listing import remember_listing
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.mix import PPM, weights_to_ppm
 from headrace.pieces import BestFitPieces, ConcatPieces, Pieces
@@ -71,6 +72,8 @@ class Data:
     "configured weights by source name; by tokens where none were given"
     legs: tuple[Leg, ...]
     "of every source, one source after another, each in the order of its ordinals"
+    told: set[tuple[str, str, int]] = field(default_factory=set)
+    "(source, shard, block) of what was logged as masked, however often it is read"
 
     @property
     def manifests(self) -> tuple[SourceManifest, ...]:
@@ -92,7 +95,13 @@ class Data:
 
     def with_records(self, records: Mapping[str, Sequence[LegRecord]]) -> Data:
         """The same data read in other legs."""
-        return Data(self.config, self.listings, self.weights_ppm, _lay_out(self.config, self.listings, records))
+        legs = _lay_out(self.config, self.listings, records)
+        return Data(self.config, self.listings, self.weights_ppm, legs, self.told)
+
+    def remember(self) -> None:
+        """Keep the listings of all sources, so that a later start can say what changed since."""
+        for listing in self.listings:
+            remember_listing(listing.whole)
 
     def legs_of(self, source: int) -> tuple[Leg, ...]:
         """The legs of one source."""
@@ -168,7 +177,7 @@ class Data:
     def blocks(self) -> BlockCache:
         """A cache of opened blocks of all legs, for one thread."""
         config = self.config
-        bad_data = BadData(config.on_bad_data == "mask", config.id_limit, config.packing == "best_fit")
+        bad_data = BadData(config.on_bad_data == "mask", config.id_limit, config.packing == "best_fit", self.told)
         manifests = [leg.manifest for leg in self.legs]
         readers = [
             SourceReader(manifest, bad_data, first_look(manifest, config.bos_id, config.eos_id))

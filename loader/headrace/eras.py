@@ -38,6 +38,22 @@ class Era:
         return self.position.step
 
 
+def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of two eras that begin at one step, since no step was taken between them, as those of one."""
+    both = dict(earlier)
+    for kind, value in later.items():
+        before = both.get(kind)
+        if before is None or kind == "configured_weights_ppm":
+            both[kind] = value
+        elif kind in ("seq_len", "global_batch_size"):
+            both[kind] = [before[0], value[1]]
+        elif isinstance(value, dict):
+            both[kind] = before | {name: before.get(name, 0) + number for name, number in value.items()}
+        else:
+            both[kind] = before + value
+    return both
+
+
 def era_at(eras: Sequence[Era], step: int) -> Era | None:
     """The era of `step`; None for a step before the oldest that is known."""
     return next((era for era in reversed(eras) if era.step <= step), None)

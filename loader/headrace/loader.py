@@ -216,6 +216,8 @@ class Loader:
             if self._run is None:
                 raise StateError(f"step is {step}; before the first batch only the state of {position.step} is known")
             position = self._run.stream.position(step)
+        if self._run is None:
+            self._data.remember()
         now = replace(self._now, had_service=self._had_service)
         return encode(self._config, position, self._log, now, holdings_of(self._data, position))
 

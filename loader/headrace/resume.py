@@ -19,7 +19,7 @@ import numpy as np
 from headrace.config import LoaderConfig
 from headrace.continuing import go_on
 from headrace.data import Data, Listing
-from headrace.eras import Era
+from headrace.eras import Era, merged
 from headrace.errors import StateError
 from headrace.legs import LegRecord
 from headrace.listing import changed_shards, earlier_shards
@@ -78,7 +78,9 @@ def resume(saved: Saved, data: Data) -> tuple[Restored, Data]:
     if changes.found:
         tokens = _tokens_so_far(old, saved.seq_len)
         position = replace(restored.position, counts=np.array(counts, np.int64))
-        era = Era(position, config.names, config.batch_sizes, tokens, _caps(laid), changes.found)
+        same = [known.changes for known in old.eras if known.step == position.step]
+        found = merged(same[-1], changes.found) if same else changes.found
+        era = Era(position, config.names, config.batch_sizes, tokens, _caps(laid), found)
         eras = tuple(known for known in old.eras if known.step < position.step)
         restored = replace(restored, position=position, eras=(*eras, era), departs=True)
         log.warning("from step %d on, this run differs from the one that was saved: %s", position.step, changes.found)

@@ -424,3 +424,58 @@ def test_weights_of_all_sources_still_sum_up(tmp_path: Path) -> None:
         loader.load_state_dict(state)
         assert loader.weights_ppm == {"web": PPM}
         take_step(loader)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_any_chain_of_changes_delivers_every_token_of_every_epoch_once(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """P2: shards appended, excluded and re-cut in any order, at any moment, with either packing, shuffled or not."""
+    root = tmp_path_factory.mktemp("chain")
+    packing = data.draw(st.sampled_from(("concat", "concat", "best_fit")))
+    options = {**ONE, "packing": packing, "shuffle": data.draw(st.booleans()), "on_data_change": "append"}
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 20)))
+    shards: dict[str, set[int]] = {}
+
+    def add(name: str) -> None:
+        documents = grow(
+            root / "web", int(rng.integers(5, 40)), name, 1 + 10_000 * len(shards), int(rng.integers(4, 20))
+        )
+        shards[name] = {token for document in documents for token in document}
+
+    for name in ("10", "20", "30"):
+        add(name)
+    excluded: list[str] = []
+    seq_len, state, seen = 8, None, Counter[int]()
+    repeated: dict[int, int] = {}
+    is_over = False
+    for change in [*data.draw(st.lists(st.sampled_from(("append", "exclude", "recut", "none")), max_size=4)), "end"]:
+        sources = [Source("web", str(root / "web"), max_epochs=2, exclude=[f"{name}.*" for name in excluded])]
+        with open_loader(sources, **options, seq_len=seq_len) as loader:
+            if state is not None:
+                loader.load_state_dict(state)
+            left = None if change == "end" else data.draw(st.integers(0, 120))
+            taken = drain(loader, left) if left != 0 else []
+            is_over = is_over or len(taken) < (left or 0)
+            seen.update(trained_ids(taken))
+            state = json.loads(json.dumps(loader.state_dict()))
+            repeated = {
+                step: change.get("repeated_tokens", {}).get("web", 0) for step, change in loader.changes.items()
+            }
+        if change == "append" and not is_over:
+            add(data.draw(st.sampled_from(("05", "15", "40"))) + str(len(shards)))
+        elif change == "exclude" and len(excluded) < len(shards) - 1:
+            excluded.append(data.draw(st.sampled_from(sorted(set(shards) - set(excluded)))))
+        elif change == "recut" and packing == "concat":
+            seq_len = data.draw(st.sampled_from((3, 5, 16)))
+    extra = 0
+    for name, tokens in shards.items():
+        if name in excluded:
+            assert max((seen[token] for token in tokens), default=0) <= 2 + sum(repeated.values())
+            continue
+        times = Counter(seen[token] for token in tokens)
+        usual = 2 if name in ("10", "20", "30") else min(times)
+        assert usual >= 1 and min(times) == usual, (name, times)
+        extra += sum((number - usual) * size for number, size in times.items())
+    assert extra <= sum(repeated.values())
