@@ -8,7 +8,7 @@ manifest, or a whole document that holds an id out of range.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +40,15 @@ class BadData:
     "what ids must stay below"
     needs_lengths: bool
     "whether documents left out must still be measured, as when whole ones are packed"
+    told: set[tuple[str, str, int]] = field(default_factory=set)
+    "(source, shard, block) of what was said in the log already"
+
+    def tell(self, manifest: SourceManifest, block: int, what: str, *arguments: object) -> None:
+        """Logs what became holes in a block, with the place in front, once."""
+        index, path = int(manifest.block_index[block]), manifest.shards[int(manifest.block_shard[block])].path
+        if (manifest.name, path, index) not in self.told:
+            self.told.add((manifest.name, path, index))
+            log.warning("source %r: block %d of %s " + what, manifest.name, index, path, *arguments)
 
 
 STOP: Final = BadData(masks=False, id_limit=1 << 62, needs_lengths=True)
@@ -85,30 +94,3 @@ def hole_stretches(order: DocumentOrder, offset: int, count: int) -> Ints:
     lasts = np.minimum(order.edges[places + 1] - offset, count)
     inside = firsts < lasts
     return np.stack((firsts[inside], lasts[inside]), axis=1)
-
-
-def tell_unreadable(manifest: SourceManifest, block: int, error: Exception) -> None:
-    """Logs that a block became holes."""
-    log.warning(
-        "source %r: block %d of %s can't be read, so its %d documents of %d tokens are masked: %s",
-        manifest.name,
-        int(manifest.block_index[block]),
-        manifest.shards[int(manifest.block_shard[block])].path,
-        int(manifest.block_documents[block]),
-        int(manifest.block_tokens[block]),
-        error,
-    )
-
-
-def tell_out_of_range(manifest: SourceManifest, block: int, rows: list[int], limit: int) -> None:
-    """Logs that documents of a block became holes, by their rows."""
-    log.warning(
-        "source %r: %d documents of block %d of %s hold ids that are negative or from %d on, so they are masked: rows "
-        "%s",
-        manifest.name,
-        len(rows),
-        int(manifest.block_index[block]),
-        manifest.shards[int(manifest.block_shard[block])].path,
-        limit,
-        ", ".join(map(str, rows[:10])) + (", …" if len(rows) > 10 else ""),
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from headrace.errors import DataError, ShardError
 from headrace.formats import Block
-from headrace.holes import HOLE, STOP, BadData, hole_block, out_of_range, tell_out_of_range, tell_unreadable
+from headrace.holes import HOLE, STOP, BadData, hole_block, out_of_range
 from headrace.manifest import SourceManifest, are_proved
 from headrace.open_shards import OpenShards
 from headrace.packing import DocumentOrder, order_documents
@@ -63,7 +64,6 @@ class SourceReader:
         self._shards = OpenShards(manifest)
         self._masked: set[int] = set()
         "blocks that could not be read: they stay masked in this run"
-        self._told: set[int] = set()
 
     def open_block(self, block: int) -> Block:
         """Open a block by its number in the manifest, without what is left out and with its holes.
@@ -81,23 +81,32 @@ class SourceReader:
             if not self._bad_data.masks:
                 raise
             self._masked.add(block)
-            tell_unreadable(self._manifest, block, error)
-            return hole_block(self._manifest, block)
+            made = hole_block(self._manifest, block)
+            what = "can't be read, so its %d documents of %d tokens are masked: %s"
+            self._bad_data.tell(self._manifest, block, what, len(made.lengths), int(made.lengths.sum()), error)
+            return made
         if self._separators is not None:
             self._separators.look(opened)
         if not self._has_bad_ids:
             return opened
-        is_bad = out_of_range(opened, self._bad_data.id_limit)
-        if is_bad.any() and block not in self._told:
-            self._told.add(block)
-            tell_out_of_range(self._manifest, block, opened.rows[is_bad].tolist(), self._bad_data.id_limit)
+        limit = self._bad_data.id_limit
+        is_bad = out_of_range(opened, limit)
+        rows = opened.rows[is_bad].tolist()
+        if rows:
+            what = "holds ids that are negative or from %d on in %d documents, which are masked: rows %s"
+            shown = ", ".join(map(str, rows[:10])) + (", …" if len(rows) > 10 else "")
+            self._bad_data.tell(self._manifest, block, what, limit, len(rows), shown)
         return replace(opened, starts=np.where(is_bad, HOLE, opened.starts))
 
     def fetch(self, block: int) -> Block:
         """The block as the file has it; for any thread, and several at once. Raises as `open_block` does."""
-        shard = int(self._manifest.block_shard[block])
-        with self._shards.used(shard) as file:
-            return file.open_block(int(self._manifest.block_index[block]))
+        shard, index = int(self._manifest.block_shard[block]), int(self._manifest.block_index[block])
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(self._shards.used(shard))
+            except ShardError as error:
+                raise ShardError(f"block {index} of {error}") from error
+            return file.open_block(index)
 
     def _fetched(self, block: int) -> Block:
         ahead = self.fetched(block)

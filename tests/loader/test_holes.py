@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from tests.loader.corpora import LAYOUTS, Documents, numbered, write_corpus, write_shard
 from tests.loader.strategies import TOKEN_TYPES
 
-MASK = BadData(masks=True, id_limit=1000, needs_lengths=False)
+
+def masking() -> BadData:
+    return BadData(masks=True, id_limit=1000, needs_lengths=False)
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +85,7 @@ def test_a_block_that_cant_be_read_stops_or_is_masked(
     with pytest.raises(ShardError, match=file.name):
         SourceReader(manifest).open_block(bad[0])
     caplog.set_level(logging.WARNING, "headrace")
-    reader = SourceReader(manifest, MASK)
+    reader = SourceReader(manifest, masking())
     for _ in range(2):
         assert (reader.open_block(0).starts >= 0).all()
         for block in bad:
@@ -103,12 +105,12 @@ def test_a_file_that_comes_back_stays_masked_in_this_run(tmp_path: Path) -> None
     manifest = read_manifest("web", tmp_path / "web")
     whole = file.read_bytes()
     block = int(np.flatnonzero(manifest.block_shard == 1)[0])
-    reader = SourceReader(manifest, MASK)
+    reader = SourceReader(manifest, masking())
     file.unlink()
     assert (reader.open_block(block).starts == HOLE).all()
     file.write_bytes(whole)
     assert (reader.open_block(block).starts == HOLE).all()
-    assert (SourceReader(manifest, MASK).open_block(block).starts >= 0).all()
+    assert (SourceReader(manifest, masking()).open_block(block).starts >= 0).all()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -116,14 +118,16 @@ def test_documents_with_bad_ids_are_masked_alone(layout: str, tmp_path: Path, ca
     """F15: negative, and from the vocabulary on; the others of the block stay; said once a block."""
     rows: Documents = [[1, 2], [3, -4, 5], [6], [7, 1000], [999]]
     write_corpus(tmp_path, {"web": [rows]}, layouts=(layout,), token_type=np.int16)
-    reader = SourceReader(read_manifest("web", tmp_path / "web"), MASK)
+    reader = SourceReader(read_manifest("web", tmp_path / "web"), masking())
     caplog.set_level(logging.WARNING, "headrace")
     for _ in range(2):
         block = reader.open_block(0)
         assert (block.starts == HOLE).tolist() == [False, True, False, True, False]
         assert block.rows.tolist() == [0, 1, 2, 3, 4]
     (record,) = caplog.records
-    assert record.getMessage().endswith("hold ids that are negative or from 1000 on, so they are masked: rows 1, 3")
+    assert record.getMessage().endswith(
+        "holds ids that are negative or from 1000 on in 2 documents, which are masked: rows 1, 3"
+    )
 
 
 def test_null_elements_and_wrong_counts_are_masked(tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_null_elements_and_wrong_counts_are_masked(tmp_path: Path) -> None:
     manifest = read_manifest("web", tmp_path / "web")
     with pytest.raises(DataError, match=r"row 1 of .*a\.parquet has a null among its tokens"):
         SourceReader(manifest).open_block(0)
-    reader = SourceReader(manifest, MASK)
+    reader = SourceReader(manifest, masking())
     assert (reader.open_block(0).starts == HOLE).all()
     assert int(reader.open_block(0).lengths.sum()) == int(manifest.block_tokens[0])
     assert (reader.open_block(1).starts >= 0).all()

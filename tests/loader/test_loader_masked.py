@@ -149,6 +149,7 @@ def test_counted_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture)
             rows = [row for batch in take_step(loader) for row in rows_of(batch)]
             counted += sum(row.ids.count(0) for row in rows)
             assert any(token for row in rows for token in row.ids)
+            assert all(piece.path != "00000.arrow" for piece in loader.trace(loader.step - 1))
         assert 0 < loader.num_masked_tokens <= counted
     (told,) = [message for message in caplog.messages if "masked" in message]
     assert "block 0 of 00000.arrow can't be read, so its 20 documents of" in told
