@@ -1,0 +1,43 @@
+"""Start-up pauses the garbage collector, leaves it as it was, and imports nothing that it can spare."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+
+import pytest
+from headrace.collecting import without_collecting
+
+
+def test_it_rests_inside_and_is_as_it_was_afterwards() -> None:
+    assert gc.isenabled()
+    with without_collecting():
+        assert not gc.isenabled()
+        with without_collecting():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_one_that_the_script_turned_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with without_collecting():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_it_runs_again_after_a_failure() -> None:
+    with pytest.raises(ValueError, match="of the start"), without_collecting():
+        raise ValueError("of the start")
+    assert gc.isenabled()
+
+
+def test_a_loader_without_a_job_needs_neither_an_http_client_nor_pyarrow() -> None:
+    """Each costs a tenth of the time to the first batch, and local Arrow needs neither."""
+    script = "import sys, headrace; headrace.Loader; print(*{'httpx', 'pyarrow', 'psutil', 'yaml'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"yaml"}  # numba imports that one where it is installed
