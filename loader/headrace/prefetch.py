@@ -16,6 +16,9 @@ from headrace.errors import HeadraceError
 
 T = TypeVar("T")
 
+_LOOK_S = 1.0
+"how often a consumer that waits looks whether the thread is still there"
+
 
 class Prefetcher(Generic[T]):
     """Runs `produce()` on a daemon thread, at most `depth` items ahead of `take()`.
@@ -49,14 +52,10 @@ class Prefetcher(Generic[T]):
 
         Raises:
             StopIteration: the producer has ended.
-            HeadraceError: called in a forked child, where no thread runs, or after `close`.
+            HeadraceError: called in a forked child, where no thread runs, after `close`, or the thread is gone.
             Exception: whatever the producer raised, after the items before it.
         """
-        if os.getpid() != self._pid:
-            raise HeadraceError(
-                f"this loader was started in process {self._pid} and its threads did not survive the fork to "
-                f"{os.getpid()}; make the loader in the process that reads it"
-            )
+        self.check_process()
         if self._thread is None:
             return self._produce_here()
         with self._changed:
@@ -67,10 +66,28 @@ class Prefetcher(Generic[T]):
                     raise StopIteration
                 if self._closed:
                     raise HeadraceError("this loader is closed; make a new one")
-                self._changed.wait()
+                if not self._changed.wait(_LOOK_S) and not self._items and not self._thread.is_alive():
+                    raise HeadraceError("the prefetch thread has ended without an error of its own; make a new loader")
             item = self._items.popleft()
             self._changed.notify_all()
             return item
+
+    @property
+    def has_forked(self) -> bool:
+        """Whether this is a forked child of the process that made it."""
+        return os.getpid() != self._pid
+
+    def check_process(self) -> None:
+        """Refuse a forked child: no thread runs there, and locks may be held by those that ran before.
+
+        Raises:
+            HeadraceError: this is not the process that made it.
+        """
+        if self.has_forked:
+            raise HeadraceError(
+                f"this loader was started in process {self._pid} and its threads did not survive the fork to "
+                f"{os.getpid()}; make the loader in the process that reads it"
+            )
 
     def _produce_here(self) -> T:
         if self._closed:
@@ -84,14 +101,16 @@ class Prefetcher(Generic[T]):
             self._failure = failure
             raise
 
-    def close(self, timeout_s: float = 2.0) -> None:
-        """End the thread and drop what is ready; safe to call twice, from any thread."""
+    def close(self, timeout_s: float = 0.3) -> None:
+        """End the thread and drop what is ready; safe to call twice, from any thread. Nothing in a forked child."""
+        if self.has_forked:
+            return
         with self._changed:
             self._closed = True
             self._items.clear()
             self._changed.notify_all()
         self._stop()
-        if self._thread is not None and self._thread is not threading.current_thread() and os.getpid() == self._pid:
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout_s)
 
     def _run(self) -> None:

@@ -27,6 +27,8 @@ _CONNECT_S = 1.5
 _BETWEEN_BYTES_S = 5.0
 _TOTAL_S = 10.0
 _WATCH_S = 0.5
+ABORTED_S = 0.2
+"how long a thread is waited for whose request was cut off"
 _THREADS = "headrace-"
 _JSON = {"Content-Type": "application/json"}
 
@@ -86,6 +88,8 @@ class Client:
         """End the request under way, and refuse all later ones."""
         self._aborted.set()
         self._cut()
+        if self._watch is not None and self._watch.is_alive():
+            self._watch.join(ABORTED_S)
 
     def close(self) -> None:
         """Close the connection; by the thread that uses the client."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from headrace.telemetry.answers import read_receipt
 from headrace.telemetry.backlog import Backlog, Entry
-from headrace.telemetry.client import Client
+from headrace.telemetry.client import ABORTED_S, Client
 from headrace.telemetry.description import Registration
 from headrace.telemetry.failures import Backoff, Notices, ServiceError
 from headrace.telemetry.http_answer import Answer
@@ -80,10 +80,12 @@ class Drain:
         self._wake.set()
 
     def join(self, deadline: float) -> None:
-        """Wait until the thread has ended; at `deadline` the request under way is cut off."""
+        """Wait until the thread has ended; at `deadline` the request under way is cut off, which ends it at once."""
         if self._thread is not None:
             self._thread.join(max(deadline - time.monotonic(), 0.0))
         self._client.abort()
+        if self._thread is not None:
+            self._thread.join(ABORTED_S)
 
     def _run(self, delay_s: float) -> None:
         self._pause(delay_s)

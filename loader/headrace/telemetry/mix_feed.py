@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from headrace.telemetry.activation_queue import ActivationQueue
 from headrace.telemetry.answers import MixVersion, read_activation, read_activations, read_mix
-from headrace.telemetry.client import Client
+from headrace.telemetry.client import ABORTED_S, Client
 from headrace.telemetry.description import Registration
 from headrace.telemetry.failures import Backoff, Notices, ServiceError
 from headrace.telemetry.port import Activated, Proposal
@@ -94,9 +94,10 @@ class MixFeed:
         self._wake.set()
 
     def join(self, deadline: float) -> None:
-        """Wait until the thread has ended; at `deadline` the request under way is cut off."""
+        """Wait until the thread has ended; at `deadline` the request under way is cut off, which ends it at once."""
         self._thread.join(max(deadline - time.monotonic(), 0.0))
         self._client.abort()
+        self._thread.join(ABORTED_S)
 
     def _run(self) -> None:
         while not self._is_over():

@@ -24,7 +24,7 @@ from headrace.telemetry.spool import Spool
 from headrace.telemetry.spool_writer import SpoolWriter
 
 _TICK_S = 0.25
-_SEND_S = 3.0
+_SEND_S = 1.5
 _WRITE_S = 1.0
 _AT_EXIT_SEND_S = 1.0
 _MOST_SAMPLES = 4096
@@ -110,7 +110,7 @@ class Reporter:
         return self._feed.replay_record(lineage, from_step, wait_s)
 
     def finish(self, *, failed: str | None = None) -> None:
-        """Keep what is left, try to send it for 3 s, end the threads; the leader also says how the attempt ended."""
+        """Keep what is left, try to send it for 1.5 s, end the threads; the leader also says how the attempt ended."""
         self._finish({"state": "finished"} if failed is None else {"state": "failed", "reason": failed}, _SEND_S)
 
     def _finish(self, end: dict[str, str] | None, send_s: float) -> None:
