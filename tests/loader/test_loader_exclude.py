@@ -6,14 +6,16 @@ import json
 import logging
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from headrace import ShardError, Source, StateError
+from headrace.packing import IGNORED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.loader.corpora import LAYOUTS, Corpus, open_loader, random_corpus, take_step
-from tests.loader.several_ranks import Row, data_of, whole_steps
+from tests.loader.several_ranks import Row, data_of, rows_of, whole_steps
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +125,47 @@ def test_ids_that_are_not_allowed_can_be_left_out_by_row(layout: str, tmp_path: 
     opened = data_of([Source("web", str(tmp_path / "web"), exclude=exclude)], epochs=1, vocab_size=max(every))
     rows = [row for step in whole_steps(opened, 1)[0] for row in step]
     assert set(tokens(rows)) == every - set(bad)
+
+
+@pytest.mark.parametrize("packing", ["concat", "best_fit"])
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_rows_added_on_a_resume_are_holes_and_then_gone(
+    packing: str, corpus: Corpus, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Until the epoch ends every other token is where it would have been; the next one is without them."""
+    folder = tmp_path_factory.mktemp("grown")
+    pair = st.tuples(st.integers(0, 2), st.integers(0, 12))
+    dropped = data.draw(st.sets(pair, min_size=1, max_size=12))
+    first = listed(folder, [(shard(corpus, "code", 0), 0)], "first.jsonl")
+    second = listed(folder, [(shard(corpus, "code", n), row) for n, row in dropped | {(0, 1)}], "second.jsonl")
+    own = [documents(corpus, "code", n) for n in range(3)]
+    old = set(own[0][0])
+    gone = {token for n, row in dropped | {(0, 1)} if row < len(own[n]) for token in own[n][row]} - old
+    rest = {token for rows in own for document in rows for token in document} - gone - old
+    options: dict[str, Any] = {"packing": packing, "global_batch_size": 1, "micro_batch_size": 1, "prefetch": 0}
+    path = str(corpus.root / "code")
+    with open_loader([Source("code", path, exclude=first)], **options) as loader:
+        cut = data.draw(st.integers(1, 20))
+        for _ in range(cut):
+            take_step(loader)
+        state = loader.state_dict()
+        before = [row for _ in range(40) for batch in take_step(loader) for row in rows_of(batch)]
+    with open_loader([Source("code", path, exclude=[first, second])], **options) as loader:
+        loader.load_state_dict(state)
+        assert loader.changes[cut]["exclusions"] == {"code": 1}
+        ends = loader._data.legs[1].end_ordinal
+        after = [row for _ in range(ends - cut + 80) for batch in take_step(loader) for row in rows_of(batch)]
+    straddling = set()
+    for at, (row, other) in enumerate(zip(after[: ends - cut], before, strict=False)):
+        for token, label, was, then in zip(row.ids, row.labels, other.ids, other.labels, strict=True):
+            if was in gone:
+                assert (token, label) == (0, IGNORED)
+            elif token:
+                assert (token, label) == (was, then)
+            elif was:
+                straddling.add(at)
+    assert len(straddling) <= 1, "only the last sequence of the epoch is padded"
+    found = tokens(after[ends - cut :])
+    assert not set(found) & (gone | old)
+    assert set(found) == rest
