@@ -25,6 +25,7 @@ from .middleware.hosts import HostAllowList
 from .mix import endpoints as mix
 from .problems import invalid_request, problem_response
 from .projects import endpoints as projects
+from .rollups import service as rollups
 from .runtime import Runtime, build_runtime
 from .series import endpoints as series
 from .settings import Settings
@@ -38,7 +39,8 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
     """Everything that runs beside the requests, started and stopped; the database is closed at the end."""
     runtime.database.on_commit = runtime.broker.changed
     await uptime.begin(runtime)
-    tasks = [asyncio.create_task(caretaker.run(runtime)), asyncio.create_task(Composer(runtime).run())]
+    beside = (caretaker.run(runtime), rollups.run(runtime), Composer(runtime).run())
+    tasks = [asyncio.create_task(work) for work in beside]
     try:
         yield
     finally:

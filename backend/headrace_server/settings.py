@@ -47,7 +47,7 @@ class Settings(BaseSettings):
     )
     static_dir: Path | None = Field(default=None, description="the built dashboard; unset: the packaged one")
 
-    report_every_s: float = Field(default=2.0, gt=0, le=3600, description="how often a rank should report")
+    report_every_s: float = Field(default=2.0, gt=0, le=30, description="how often a rank should report")
     max_reports_per_s: float = Field(
         default=1000.0, gt=0, description="per job; report_every_s stretches to stay below it"
     )
@@ -56,6 +56,13 @@ class Settings(BaseSettings):
     )
     restart_grace_s: float = Field(
         default=30.0, ge=0, description="after a restart, how long silence is not held against ranks"
+    )
+
+    keep_reports_s: float = Field(
+        default=72 * 3600.0, ge=3600, description="reports are kept this long, and older ones no longer taken"
+    )
+    keep_rank_rollups_s: float = Field(
+        default=30 * 86_400.0, ge=86_400, description="one-minute rollups of each rank are kept this long"
     )
 
     session_lifetime_s: float = Field(default=12 * 3600.0, gt=0, description="a login lasts this long")

@@ -58,6 +58,8 @@ _CURSOR = ("name", "ordinal", "epoch", "file", "row")
 Row = dict[str, Any]
 # A rate over less than this says nothing (seconds).
 MIN_INTERVAL_S = 0.001
+# Rollups are by the minute (seconds).
+MINUTE_S = 60
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,18 @@ def report_rows(records: Sequence[Record], attempt_id: int, now: float) -> list[
         row["received_at"] = now
         rows.append(row)
     return rows
+
+
+def minutes_touched(records: Sequence[Record]) -> list[int]:
+    """The minutes (Unix seconds) whose rollups these records may change.
+
+    A source's history has the time of the first rank that reported the step: up to an interval away from the others'.
+    """
+    found: set[int] = set()
+    for record in records:
+        time, reach_s = record["time"], min(record["interval_s"], MINUTE_S)
+        found.update((int(time // MINUTE_S), int((time - reach_s) // MINUTE_S), int((time + reach_s) // MINUTE_S)))
+    return [MINUTE_S * minute for minute in sorted(found)]
 
 
 def state_rows(records: Sequence[Record], attempt_id: int, now: float) -> list[Row]:

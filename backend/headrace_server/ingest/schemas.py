@@ -90,10 +90,14 @@ class RejectedRecord(Reply):
 
 
 class ReportReply(Reply):
-    """What became of a batch, the newest mix version, and how often to report (seconds)."""
+    """What became of a batch, the newest mix version, and how often to report (seconds).
+
+    ``expired`` records are older than reports are kept: they count as delivered, and are not.
+    """
 
     accepted: int
     duplicate: int
+    expired: int
     rejected: list[RejectedRecord]
     mix_version: int
     report_every_s: float

@@ -8,6 +8,7 @@ from ..events.announcements import JobChanged
 from ..jobs import access
 from ..mix import life
 from ..models import Attempt, Job
+from ..rollups import repository as rollups
 from ..work import Work
 from . import ranks, records, repository
 from .schemas import RankList, Record, ReportReply
@@ -26,10 +27,13 @@ async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
     attempt, newest_version = target
     source_ids = {source.name: source.id for source in await access.sources(work, job)}
     good, rejected = records.check_records(batch.records, source_ids, attempt.world_size)
-    new = await _store(work, attempt, good, source_ids)
+    oldest = work.now - work.runtime.settings.keep_reports_s
+    fresh = [record for record in good if record["time"] >= oldest]
+    new = await _store(work, attempt, fresh, source_ids)
     return ReportReply(
         accepted=len(new),
-        duplicate=len(good) - len(new),
+        duplicate=len(fresh) - len(new),
+        expired=len(good) - len(fresh),
         rejected=rejected,
         mix_version=newest_version,
         report_every_s=ranks.interval_of(work.runtime, attempt),
@@ -43,6 +47,7 @@ async def _store(work: Work, attempt: Attempt, good: Sequence[Record], source_id
     if not new:
         return new
     await repository.add_progress(session, records.progress_rows(new, attempt.id, source_ids))
+    await rollups.add_due(session, attempt.id, records.minutes_touched(new))
     if attempt.state != "superseded":
         await repository.upsert_states(session, records.state_rows(new, attempt.id, work.now))
         await life.note_reports(

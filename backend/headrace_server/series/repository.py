@@ -1,6 +1,10 @@
-"""SQL of series: bucketed in the database by NTILE, so few points come back whole and many keep their extremes."""
+"""SQL of series: bucketed in the database by NTILE, so few points come back whole and many keep their extremes.
+
+What is bucketed are rounds of reports and the steps of sources, or one-minute rollups of either.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,25 +13,27 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from .. import models
 from ..ingest.records import MIN_INTERVAL_S
 from .schemas import Axis, RankMetric, SourceMetric
-from .segments import Segment
+from .segments import Segment, within
 
 Report = models.RankReport
 Progress = models.SourceProgress
 
 
+@dataclass(frozen=True)
+class Span:
+    """When the reports of a range were made: from ``begin`` to before ``end``, or since ``unrolled`` (Unix seconds)."""
+
+    begin: float
+    end: float
+    unrolled: float
+
+
 async def attempts_with_reports(session: AsyncSession, job_id: int) -> Sequence[models.Attempt]:
     """Attempts of a job that have reported, oldest first."""
     reported = sa.exists().where(Report.attempt_id == models.Attempt.id)
-    query = sa.select(models.Attempt).where(models.Attempt.job_id == job_id, reported)
+    rolled_up = sa.exists().where(models.JobRollup.attempt_id == models.Attempt.id)
+    query = sa.select(models.Attempt).where(models.Attempt.job_id == job_id, sa.or_(reported, rolled_up))
     return (await session.scalars(query.order_by(models.Attempt.number))).all()
-
-
-def _within(attempt_id: Any, step: Any, segments: Sequence[Segment]) -> sa.ColumnElement[bool]:
-    parts = []
-    for segment in segments:
-        inside = sa.and_(attempt_id == segment.attempt_id, step >= segment.first)
-        parts.append(inside if segment.end is None else sa.and_(inside, step < segment.end))
-    return sa.or_(sa.false(), *parts)
 
 
 def _between(x: Any, low: float | None, high: float | None) -> sa.ColumnElement[bool]:
@@ -39,14 +45,30 @@ def _between(x: Any, low: float | None, high: float | None) -> sa.ColumnElement[
     return sa.and_(*bounds)
 
 
-def _rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, complete_before: float) -> sa.Subquery:
-    """One row for the n-th report of every rank: lo, hi, total and num over the ranks; token rates are summed."""
+def _timely(time: Any, span: Span | None) -> sa.ColumnElement[bool]:
+    if span is None:
+        return sa.true()
+    return sa.and_(time >= span.begin, sa.or_(time < span.end, time >= span.unrolled))
+
+
+def rank_rounds(
+    metric: RankMetric,
+    segments: Sequence[Segment],
+    rank: int | None,
+    *,
+    complete_before: float,
+    span: Span | None,
+) -> sa.Subquery:
+    """One row for the n-th report of every rank: lo, hi, total, num and last over the ranks; token rates are summed."""
     value: Any
     if metric == "tokens_per_s":
         rate = Report.tokens / sa.cast(Report.interval_s, sa.Double)
         value = sa.case((Report.interval_s >= MIN_INTERVAL_S, rate), else_=0.0)
         total = sa.func.sum(value)
-        columns = [total.label("lo"), total.label("hi"), total.label("total"), sa.literal(1.0).label("num")]
+        columns = [
+            *(total.label(name) for name in ("lo", "hi", "total", "last")),
+            sa.literal(1.0).label("num"),
+        ]
     else:
         value = sa.cast(getattr(Report, metric), sa.Double)
         if metric.startswith("wait_"):
@@ -57,6 +79,7 @@ def _rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, c
             sa.func.max(value).label("hi"),
             sa.func.sum(value).label("total"),
             sa.cast(sa.func.count(value), sa.Double).label("num"),
+            sa.func.avg(value).label("last"),
         ]
     query = (
         sa.select(
@@ -65,7 +88,7 @@ def _rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, c
             sa.func.max(Report.time).label("time"),
             *columns,
         )
-        .where(_within(Report.attempt_id, Report.step, segments))
+        .where(within(Report.attempt_id, Report.step, segments), _timely(Report.time, span))
         .group_by(Report.attempt_id, Report.seq)
         .having(sa.func.count(value) > 0)
     )
@@ -84,18 +107,14 @@ def _rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, c
 
 async def rank_buckets(
     session: AsyncSession,
-    metric: RankMetric,
+    rounds: sa.Subquery,
     axis: Axis,
-    segments: Sequence[Segment],
     *,
-    rank: int | None,
     low: float | None,
     high: float | None,
     max_points: int,
-    complete_before: float,
 ) -> Sequence[sa.Row[Any]]:
-    """Rows (x, min, max, mean, last, count) of a metric of ranks, by x."""
-    rounds = _rounds(metric, segments, rank, complete_before)
+    """Rows (x, min, max, mean, last, count) of rounds, by x."""
     x = rounds.c[axis]
     tiled = (
         sa.select(
@@ -104,6 +123,7 @@ async def rank_buckets(
             rounds.c.hi,
             rounds.c.total,
             rounds.c.num,
+            rounds.c.last,
             sa.func.ntile(max_points).over(order_by=(x, rounds.c.attempt_id)).label("bucket"),
         )
         .where(_between(x, low, high))
@@ -117,7 +137,7 @@ async def rank_buckets(
             sa.func.min(ranked.lo).label("min"),
             sa.func.max(ranked.hi).label("max"),
             (sa.func.sum(ranked.total) / sa.func.sum(ranked.num)).label("mean"),
-            sa.func.max(sa.case((ranked.from_end == 1, ranked.total / ranked.num))).label("last"),
+            sa.func.max(sa.case((ranked.from_end == 1, ranked.last))).label("last"),
             sa.func.sum(ranked.num).label("count"),
         )
         .group_by(ranked.bucket)
@@ -127,38 +147,38 @@ async def rank_buckets(
     return rows
 
 
-def _delivered(segments: Sequence[Segment], window_steps: int) -> sa.Subquery:
-    """Sequences delivered of each source in the ``window_steps`` before each reported step."""
-    source = (Progress.attempt_id, Progress.source_id)
-    before = sa.func.last_value(Progress.ordinal).over(
-        partition_by=source, order_by=Progress.step, range_=(None, -window_steps)
-    )
-    fresh = Progress.attempt_id.in_([segment.attempt_id for segment in segments if segment.fresh])
-    first = sa.func.first_value(Progress.ordinal).over(partition_by=source, order_by=Progress.step)
+def source_rows() -> sa.Subquery:
+    """A row a reported step and source: where it was there, and the losses of the ranks that reported there."""
+    nothing = [sa.null().label(name) for name in ("lo", "hi", "last")]
+    return sa.select(Progress, *nothing).subquery()
+
+
+def _delivered(source_rows: sa.Subquery, segments: Sequence[Segment], window_steps: int) -> sa.Subquery:
+    """Sequences delivered of each source in the ``window_steps`` before each row."""
+    row = source_rows.c
+    source = (row.attempt_id, row.source_id)
+    before = sa.func.last_value(row.ordinal).over(partition_by=source, order_by=row.step, range_=(None, -window_steps))
+    fresh = row.attempt_id.in_([segment.attempt_id for segment in segments if segment.fresh])
+    first = sa.func.first_value(row.ordinal).over(partition_by=source, order_by=row.step)
     start = sa.case((fresh, 0), else_=first)
     return (
-        sa.select(
-            Progress.attempt_id,
-            Progress.source_id,
-            Progress.step,
-            Progress.time,
-            Progress.target_ppm,
-            (Progress.ordinal - sa.func.coalesce(before, start)).label("delivered"),
-        )
-        .where(Progress.attempt_id.in_([segment.attempt_id for segment in segments]))
+        sa.select(source_rows, (row.ordinal - sa.func.coalesce(before, start)).label("delivered"))
+        .where(row.attempt_id.in_([segment.attempt_id for segment in segments]))
         .subquery()
     )
 
 
-def _source_values(metric: SourceMetric, segments: Sequence[Segment], window_steps: int) -> sa.Subquery:
-    """Rows (attempt, source, step, time, num, den, target): the value is num / den, and means weigh by den."""
+def _source_values(
+    source_rows: sa.Subquery, metric: SourceMetric, segments: Sequence[Segment], window_steps: int
+) -> sa.Subquery:
+    """Rows (attempt, source, step, time, num, den, lo, hi, last, target): means are of num / den, weighed by den."""
     num: Any
     den: Any
     if metric == "share":
-        rows = _delivered(segments, window_steps).c
+        rows = _delivered(source_rows, segments, window_steps).c
         num, den = rows.delivered, sa.func.sum(rows.delivered).over(partition_by=(rows.attempt_id, rows.step))
     else:
-        rows = Progress.__table__.c
+        rows = source_rows.c
         num, den = (rows.loss_sum, rows.loss_count) if metric == "loss" else (rows.ordinal, sa.literal(1))
     values = (
         sa.select(
@@ -169,16 +189,18 @@ def _source_values(metric: SourceMetric, segments: Sequence[Segment], window_ste
             rows.target_ppm,
             sa.cast(num, sa.Double).label("num"),
             sa.cast(den, sa.Double).label("den"),
+            *(sa.cast(rows[name], sa.Double).label(name) for name in ("lo", "hi", "last")),
         )
         .where(rows.attempt_id.in_([segment.attempt_id for segment in segments]))
         .subquery()
     )
-    inside = _within(values.c.attempt_id, values.c.step, segments)
+    inside = within(values.c.attempt_id, values.c.step, segments)
     return sa.select(values).where(inside, values.c.den > 0).subquery()
 
 
 async def source_buckets(
     session: AsyncSession,
+    rows: sa.Subquery,
     metric: SourceMetric,
     axis: Axis,
     segments: Sequence[Segment],
@@ -188,11 +210,11 @@ async def source_buckets(
     max_points: int,
     window_steps: int,
 ) -> Sequence[sa.Row[Any]]:
-    """Rows (source_id, x, min, max, mean, last, count, target_ppm) of a metric of sources, by source and x.
+    """Rows (source_id, x, min, max, mean, last, count, target_ppm) of a metric in ``rows``, by source and x.
 
     A share is measured over the ``window_steps`` before each point; an epoch is still in sequences.
     """
-    values = _source_values(metric, segments, window_steps).c
+    values = _source_values(rows, metric, segments, window_steps).c
     x = values[axis]
     tiles = sa.func.ntile(max_points).over(partition_by=values.source_id, order_by=(x, values.attempt_id))
     tiled = (
@@ -201,6 +223,7 @@ async def source_buckets(
             x.label("x"),
             values.num,
             values.den,
+            *(sa.func.coalesce(values[name], values.num / values.den).label(name) for name in ("lo", "hi", "last")),
             values.target_ppm,
             tiles.label("bucket"),
         )
@@ -209,15 +232,14 @@ async def source_buckets(
     )
     newest = sa.func.row_number().over(partition_by=(tiled.c.source_id, tiled.c.bucket), order_by=tiled.c.x.desc())
     ranked = sa.select(tiled, newest.label("from_end")).subquery().c
-    value = ranked.num / ranked.den
     query = (
         sa.select(
             ranked.source_id,
             sa.func.max(ranked.x).label("x"),
-            sa.func.min(value).label("min"),
-            sa.func.max(value).label("max"),
+            sa.func.min(ranked.lo).label("min"),
+            sa.func.max(ranked.hi).label("max"),
             (sa.func.sum(ranked.num) / sa.func.sum(ranked.den)).label("mean"),
-            sa.func.max(sa.case((ranked.from_end == 1, value))).label("last"),
+            sa.func.max(sa.case((ranked.from_end == 1, ranked.last))).label("last"),
             sa.func.count().label("count"),
             sa.func.max(sa.case((ranked.from_end == 1, ranked.target_ppm))).label("target_ppm"),
         )

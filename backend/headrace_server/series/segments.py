@@ -1,10 +1,13 @@
-"""Which steps of which attempt make up a job's line. Pure.
+"""Which steps of which attempt make up a job's line. Pure, but for how SQL says it.
 
 An attempt that resumed at an earlier step wins from there on: its steps were trained again, and those count.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
 
 
 @dataclass(frozen=True)
@@ -40,3 +43,12 @@ def stitch(starts: Sequence[Start]) -> list[Segment]:
 def whole(start: Start) -> Segment:
     """Every step of one attempt."""
     return Segment(start.attempt_id, 0, None, start.resumed_from_step is None)
+
+
+def within(attempt_id: Any, step: Any, segments: Sequence[Segment]) -> sa.ColumnElement[bool]:
+    """Whether a row of these columns is on the line."""
+    parts = []
+    for segment in segments:
+        inside = sa.and_(attempt_id == segment.attempt_id, step >= segment.first)
+        parts.append(inside if segment.end is None else sa.and_(inside, step < segment.end))
+    return sa.or_(sa.false(), *parts)

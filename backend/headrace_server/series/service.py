@@ -1,18 +1,19 @@
 """A job's series: stitched over attempts, bucketed in SQL."""
 
 from dataclasses import dataclass
-from math import ceil
-from typing import Any, get_args
+from math import ceil, inf
+from typing import Any, Literal, get_args
 from uuid import UUID
 
 from typing_extensions import TypeIs
 
 from ..errors import InvalidError
 from ..ingest import ranks
+from ..ingest.records import MINUTE_S
 from ..jobs import access
 from ..models import Job
 from ..work import Work
-from . import repository
+from . import minutes, repository
 from .schemas import UNITS, Axis, Metric, RankMetric, Series, SeriesPoint, SourceMetric, SourceSeries
 from .segments import Segment, Start, stitch, whole
 
@@ -20,6 +21,10 @@ from .segments import Segment, Start, stitch, whole
 _SHARE_SEQUENCES = 100
 # A round of reports is drawn once it is complete, or after this many report intervals.
 _COMPLETE_INTERVALS = 2
+# A range with more reports than this (of all ranks, or of the one asked for) is drawn from one-minute rollups.
+MAX_REPORTS = 50_000
+# What is younger than this may not be rolled up yet (seconds).
+_UNROLLED_S = 300.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,22 +74,40 @@ async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
     return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=points)
 
 
+async def _span(work: Work, segments: list[Segment], query: Query) -> repository.Span | Literal["minutes", "all"]:
+    """Where a range's reports are; "minutes" where they are too many or no longer there, "all" where it isn't known."""
+    found = await minutes.extent(work.session, query.axis, segments, query.low, query.high)
+    if found.first_minute is None:
+        return "all"
+    num_reports = found.num_reports if query.rank is None else found.num_rounds
+    if num_reports > MAX_REPORTS or found.first_minute < work.now - work.runtime.settings.keep_reports_s:
+        return "minutes"
+    return repository.Span(
+        begin=found.first_minute - MINUTE_S if query.low is not None else 0.0,
+        end=found.last_minute + 2 * MINUTE_S if query.high is not None else inf,
+        unrolled=work.now - _UNROLLED_S,
+    )
+
+
 async def _rank_series(
     work: Work, job: Job, metric: RankMetric, segments: list[Segment], query: Query
 ) -> list[SeriesPoint]:
     if not segments:
         return []
-    interval_s = ranks.interval_of(work.runtime, await access.newest_attempt(work, job))
+    span = await _span(work, segments, query)
+    if span == "minutes":
+        rounds = minutes.rank_rounds(metric, segments, query.rank)
+    else:
+        interval_s = ranks.interval_of(work.runtime, await access.newest_attempt(work, job))
+        rounds = repository.rank_rounds(
+            metric,
+            segments,
+            query.rank,
+            complete_before=work.now - _COMPLETE_INTERVALS * interval_s,
+            span=None if span == "all" else span,
+        )
     rows = await repository.rank_buckets(
-        work.session,
-        metric,
-        query.axis,
-        segments,
-        rank=query.rank,
-        low=query.low,
-        high=query.high,
-        max_points=query.max_points,
-        complete_before=work.now - _COMPLETE_INTERVALS * interval_s,
+        work.session, rounds, query.axis, low=query.low, high=query.high, max_points=query.max_points
     )
     return [_point(row) for row in rows]
 
@@ -100,8 +123,10 @@ async def _source_series(
         for source in sources
     }
     if segments:
+        by_minute = await _span(work, segments, query) == "minutes"
         rows = await repository.source_buckets(
             work.session,
+            minutes.source_rows(metric) if by_minute else repository.source_rows(),
             metric,
             query.axis,
             segments,

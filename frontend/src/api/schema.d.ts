@@ -1524,12 +1524,16 @@ export interface components {
         /**
          * ReportReply
          * @description What became of a batch, the newest mix version, and how often to report (seconds).
+         *
+         *     ``expired`` records are older than reports are kept: they count as delivered, and are not.
          */
         ReportReply: {
             /** Accepted */
             accepted: number;
             /** Duplicate */
             duplicate: number;
+            /** Expired */
+            expired: number;
             /** Rejected */
             rejected: components["schemas"]["RejectedRecord"][];
             /** Mix Version */

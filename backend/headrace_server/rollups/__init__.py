@@ -1,0 +1,1 @@
+"""Rollups: reports by the minute, kept long after the reports themselves are gone."""
