@@ -11,15 +11,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.formats import Block
 
 Key = tuple[int, int]
 "(leg, block)"
-
-_JOIN_S: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -34,7 +31,7 @@ class _Wanted:
 
 
 class Fetcher:
-    """Opens blocks on daemon threads. All methods but `close` are for one thread.
+    """Opens blocks on daemon threads. All methods but `stop` and `close` are for one thread.
 
     At most `limit_bytes` are held or on their way, or a single block that is larger.
     """
@@ -52,7 +49,7 @@ class Fetcher:
         self._closed = False
 
     def want(self, key: Key, nbytes: int, step: int) -> bool:
-        """Asks for a block of about `nbytes` that step `step` needs; False where there is no room, or after `close`."""
+        """Asks for a block of about `nbytes` that step `step` needs; False where there is no room, or after `stop`."""
         with self._changed:
             if self._closed:
                 return False
@@ -74,7 +71,7 @@ class Fetcher:
     def take(self, key: Key) -> Block | None:
         """The block, once it is there, and from now on the caller's alone; None where it was not asked for.
 
-        Raises what opening it raised; HeadraceError when `close` is called meanwhile.
+        Raises what opening it raised; HeadraceError when `stop` is called meanwhile.
         """
         with self._changed:
             wanted = self._wanted.get(key)
@@ -108,16 +105,19 @@ class Fetcher:
             for wanted in self._wanted.values():
                 wanted.step = min(wanted.step, step)
 
-    def close(self) -> None:
-        """Ends the threads and drops everything; safe to call twice, from any thread. Takes at most a second."""
+    def stop(self) -> None:
+        """Tells the threads to end and drops everything; safe to call twice, from any thread. Does not wait."""
         with self._changed:
             self._closed = True
             self._queue.clear()
             self._wanted.clear()
-            threads, self._threads = self._threads, []
             self._changed.notify_all()
-        until = time.monotonic() + _JOIN_S
-        for thread in threads:
+
+    def close(self, timeout_s: float = 2.0) -> None:
+        """`stop`, and wait for the threads; safe to call twice."""
+        self.stop()
+        until = time.monotonic() + timeout_s
+        for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
 
     def _forget(self, key: Key) -> None:
@@ -140,7 +140,7 @@ class Fetcher:
                 self._changed.notify_all()
 
     def _next(self) -> Key | None:
-        """What to open next, waiting for it; None after `close`."""
+        """What to open next, waiting for it; None after `stop`."""
         with self._changed:
             self._idle += 1
             while not self._queue and not self._closed:

@@ -26,7 +26,6 @@ from headrace.ahead import ReadAhead
 from headrace.assemble import Assembler
 from headrace.data import Data
 from headrace.fetching import Fetcher
-from headrace.listing import remember_listing
 from headrace.mix import PPM, Revision, revision_at, weights_at
 from headrace.plan import micro_batches
 from headrace.prefetch import Prefetcher
@@ -40,6 +39,9 @@ log = logging.getLogger("headrace")
 
 FETCH_THREADS = 32
 "blocks that are fetched at once at most"
+
+CLOSE_S = 0.4
+"what ending all threads takes at most, beside the time for the last reports"
 
 _ALIKE = (
     "names",
@@ -123,8 +125,7 @@ class Run:
         self._seals = self._make_seals(store)
         if change is not None and isinstance(self._seals, LeaderSeals):
             self._seals.propose(*change)
-        for listing in data.listings:
-            remember_listing(listing.whole)
+        data.remember()
         orders = data.orders()
         self._tell_working_set(data.working_set_bytes(orders, world.dp_size))
         blocks = data.blocks()
@@ -236,7 +237,12 @@ class Run:
         """End the threads, and send what is left to report. In a forked child there is nothing to do."""
         if self.has_forked:
             return
+        began = time.monotonic()
         self._prefetcher.close()
+        if isinstance(self._seals, LeaderSeals):
+            self._seals.end()
+        if self._fetcher is not None:
+            self._fetcher.close(timeout_s=max(0.0, CLOSE_S - (time.monotonic() - began)))
         self._pieces.clear()
         cuts = self._pieces.cuts
         if cuts is not None:
@@ -249,7 +255,7 @@ class Run:
         for remote in self._data.remotes():
             remote.stop.set()
         if self._fetcher is not None:
-            self._fetcher.close()
+            self._fetcher.stop()
 
     def _join(self, nonce: str, lineage: str) -> _Joined:
         """This rank's own connections: to the job's store and to the control plane."""

@@ -163,7 +163,7 @@ class Proxy:
         try:
             while await self._request(reader, writer):
                 pass
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             self._tasks.discard(task)

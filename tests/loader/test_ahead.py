@@ -14,7 +14,7 @@ from headrace.fetching import Fetcher, Key
 from headrace.formats import Block
 from headrace.plan import Position, StepPlan, plan_step, rank_slots
 
-from tests.loader.corpora import random_corpus
+from tests.loader.corpora import numbered, random_corpus, write_shard
 
 SIZE = 16
 
@@ -157,3 +157,31 @@ def test_local_mapped_sources_are_never_asked_for(tmp_path: Path) -> None:
     assert rank.data.fetch_bytes == 0
     rank.step()
     assert rank.fetcher.asked == []
+
+
+@pytest.mark.parametrize("num_files", [16, 17])
+def test_ranks_together_read_little_more_than_once(tmp_path: Path, num_files: int) -> None:
+    """W03: 16 and 17 equal files on 4 ranks, one epoch: each block by one rank, but for those on the seams."""
+    tokens_a_file = 16_384
+    for number in range(num_files):
+        documents = numbered([256] * (tokens_a_file // 256), 1 + tokens_a_file * number)
+        write_shard(tmp_path / "web" / f"{number:05}", documents, "parquet", "uint32", batch_rows=1)
+    options = {"seq_len": 16, "global_batch_size": 64, "micro_batch_size": 16, "seed": 1, "eos_id": None}
+    data = open_data(parse_config({"sources": [Source("web", str(tmp_path / "web"))], **options}))
+    (manifest,) = data.manifests
+    steps = num_files * tokens_a_file // (16 * 64)
+    nbytes = manifest.block_tokens * manifest.token_dtype.itemsize
+    read = []
+    for rank in range(4):
+        orders, blocks = data.orders(), data.blocks()
+        courses, opened = data.courses(orders), []
+        blocks.fetch_by(opened.append)
+        pieces, position = data.pieces(orders, blocks), Position.start(1)
+        for _ in range(steps):
+            plan = plan_step(position, np.array([1_000_000]), 64, courses)
+            position = plan.after
+            ordinals = plan.ordinals[rank_slots(64, rank, 4)]
+            pieces.table(0, np.arange(16), ordinals)
+        read.append(sum(int(nbytes[block]) for _, block in opened))
+    assert sum(read) <= 1.1 * nbytes.sum()
+    assert max(read) <= 1.1 * min(read)

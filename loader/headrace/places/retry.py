@@ -42,10 +42,12 @@ def is_passing(error: OSError) -> bool:
 def retried(work: Callable[[], T], stop: threading.Event) -> T:
     """What `work` returns, tried again with growing waits while its OSErrors are passing ones, for `LIMIT_S`.
 
-    `stop` ends the waiting. Raises the last error, saying how often it was tried.
+    `stop` ends the waiting, and nothing is begun after it. Raises the last error, saying how often it was tried.
     """
     began, tries = time.monotonic(), 0
     while True:
+        if stop.is_set():
+            raise InterruptedError(errno.EINTR, "the loader is being closed")
         try:
             return work()
         except OSError as error:
