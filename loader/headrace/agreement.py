@@ -7,7 +7,8 @@ is read before a step beyond the last one is planned: there is no timing assumpt
 every `mix_lease_steps`.
 
 The seal is one key, overwritten: a late reader finds a later seal, which says the same of earlier steps. Each revision
-has a key of its own, written before the seal that counts it, so the store grows with changes only, not with steps. The
+has a key of its own, written before the seal that counts it, so the store grows with changes only, not with steps. A
+leader that ends says so in its last seal, so that no rank waits for another. The
 only collective is one broadcast at start: a random nonce, which is the attempt's id and the prefix of the keys (a store
 may outlive a restart), what is replayed, and a fingerprint that every rank checks.
 """
@@ -19,7 +20,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Protocol
@@ -32,8 +33,10 @@ from headrace.mix import Revision
 
 _SEAL = "seal"
 _REVISION = "revision/"
+_ENDED = "ended"
 _FIRST_POLL_S = 0.0002
 _LONGEST_POLL_S = 0.02
+_END_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,8 @@ class LeaderSeals:
         self._revisions: list[Revision] = []
         self._local: list[Revision] = []
         self._local_lock = threading.Lock()
+        self._sealing = threading.Lock()
+        self._has_ended = False
         self._num_local = 0
 
     def propose(self, weights_ppm: Mapping[str, int], ramp_steps: int) -> str:
@@ -172,10 +177,23 @@ class LeaderSeals:
             return revision.id
 
     def through(self, step: int) -> Sequence[Revision]:
-        """Seal as many leases as reach `step`."""
-        while self._sealed < step:
-            self._seal(self._sealed + 1, self._sealed + self._lease)
+        """Seal as many leases as reach `step`; none after `end`, when nobody takes what is planned."""
+        with self._sealing:
+            while self._sealed < step and not self._has_ended:
+                self._seal(self._sealed + 1, self._sealed + self._lease)
         return self._revisions
+
+    def end(self) -> None:
+        """Seal nothing more: a rank that waits for a later step stops instead."""
+        if not self._sealing.acquire(timeout=_END_S):
+            return  # the planning thread waits for a store that does not answer: nobody would hear it
+        try:
+            self._has_ended = True
+            if self._store is not None:
+                with suppress(RuntimeError, dist.DistError):  # a store that is gone has no one waiting
+                    self._store.set(_SEAL, json.dumps([self._sealed, len(self._revisions), _ENDED]))
+        finally:
+            self._sealing.release()
 
     def _seal(self, first: int, last: int) -> None:
         before = len(self._revisions)
@@ -216,17 +234,24 @@ class FollowerSeals:
         self._store = store
         self._stopped = stopped
         self._through = -1
+        self._ended = False
         self._revisions: list[Revision] = []
 
     def through(self, step: int) -> Sequence[Revision]:
         """Read seals until one covers `step`.
 
         Raises:
-            AgreementError: the store can't be reached, or this loader was stopped while it waited.
+            AgreementError: the store can't be reached, the leader ended before that step, or this loader was stopped
+                while it waited.
         """
         pause = _FIRST_POLL_S
         while self._through < step:
             if not self._read():
+                if self._ended:
+                    raise AgreementError(
+                        f"global rank 0 ended with step {self._through} as the last that was agreed, so step {step} "
+                        "never will be: it failed (see its log), or ranks take different numbers of steps"
+                    )
                 if self._stopped():
                     raise AgreementError(f"stopped while waiting for the seal of step {step}")
                 time.sleep(pause)
@@ -238,12 +263,13 @@ class FollowerSeals:
         with _reaching_the_store():
             if self._through < 0 and not self._store.check([_SEAL]):
                 return False
-            through, num_revisions = json.loads(self._store.get(_SEAL))
+            through, num_revisions, *ended = json.loads(self._store.get(_SEAL))
             for number in range(len(self._revisions), num_revisions):
                 revision = json.loads(self._store.get(f"{_REVISION}{number}"))
                 self._revisions.append(Revision(**revision))
         newer: bool = through > self._through
         self._through = through
+        self._ended = bool(ended)
         return newer
 
 

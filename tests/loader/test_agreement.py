@@ -337,6 +337,23 @@ def test_a_follower_that_is_stopped_while_it_waits_says_so() -> None:
         follower.through(7)
 
 
+def test_a_leader_that_ended_is_waited_for_by_no_one() -> None:
+    """What it sealed still counts, and a rank that comes late reads it."""
+    job = Job(3, num_followers=2)
+    job.leader.propose({"web": 1, "code": PPM - 1}, 0)
+    for _ in range(5):
+        job.plan(0)
+    job.plan(1)
+    job.leader.end()
+    for rank in (1, 2):
+        while job.next_step[rank] < 6:
+            job.plan(rank)
+        with pytest.raises(AgreementError, match=r"rank 0 ended with step 5 as the last .* so step 6 never will be"):
+            job.plan(rank)
+    broken: Any = Broken()
+    Job(store=broken).leader.end()
+
+
 def test_a_follower_waits_without_logging_or_timing_out() -> None:
     job = Job(num_followers=1)
     late = threading.Timer(0.5, lambda: job.plan(0))
