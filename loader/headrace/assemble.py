@@ -121,6 +121,7 @@ class Assembler:
         self._transform = None
         if config.transform is not None:
             self._transform = SequenceTransform(config.transform, seed=config.seed, id_limit=config.id_limit)
+        self._with_labels = "labels" in config.outputs or self._transform is not None
         self._with_positions = bool({"position_ids", "cu_seqlens"} & {*config.outputs}) or self._transform is not None
         self.masked = Masked(self._names, blocks.name_of)
         self._is_proved = [are_proved(manifest, config.id_limit) for manifest in manifests]
@@ -207,7 +208,7 @@ class Assembler:
         shape = (len(sources), config.seq_len)
         made = _Arrays(
             np.empty(shape, self._id_type),
-            np.empty(shape, self._label_type) if "labels" in config.outputs else _NOTHING,
+            np.empty(shape, self._label_type) if self._with_labels else _NOTHING,
             np.empty(shape, np.int64) if self._with_positions else _NOTHING,
             sources.astype(np.int64),
         )

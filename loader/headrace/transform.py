@@ -58,7 +58,7 @@ def generator_of(seed: int, source: str, ordinal: int) -> np.random.Generator:
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """A micro-batch as it was packed; what is not asked for is (0, 0). `ids`, `labels` are written, in place."""
+    """A micro-batch as it was packed; `ids` and `labels` are written, in place."""
 
     ids: npt.NDArray[np.integer]
     "(micro_batch, seq_len)"
@@ -83,8 +83,9 @@ class SequenceTransform:
     def apply(self, made: Sequences, names: list[str], ordinals: Ints) -> int:
         """Change every sequence that has a token, and make its labels anew; returns how many places have a label.
 
-        `names` are the sources' of the first len(names) sequences; the others are padding. The last place of a stretch
-        has no label: what follows it lies in another sequence, if anywhere.
+        `names` are the sources' of the first len(names) sequences; the others are padding. A stretch that comes back as
+        it was keeps its labels; one that was changed has none at its last place: what follows that lies in another
+        sequence, if anywhere, and is transformed on its own.
 
         Raises:
             TransformError: what the transform returned is not of the same shape, not whole numbers or out of range.
@@ -97,13 +98,14 @@ class SequenceTransform:
             begins = np.flatnonzero(made.positions[row, :end] == 0)
             kept = made.is_hole[row].copy()
             kept[end:] = True
-            ids = self._changed(made.ids[row].astype(np.int64), np.append(begins, end), kept, name, ordinal)
-            made.ids[row] = ids
-            has_label = ~kept
-            has_label[begins[1:] - 1] = has_label[end - 1] = False
-            num_trained += int(has_label.sum())
-            if made.labels.size:
-                made.labels[row] = np.where(has_label, np.roll(ids, -1), IGNORED)
+            before = made.ids[row].astype(np.int64)
+            ids = self._changed(before, np.append(begins, end), kept, name, ordinal)
+            labels = np.where(kept, IGNORED, np.roll(ids, -1))
+            lasts = np.append(begins[1:], end) - 1
+            is_changed = np.logical_or.reduceat((ids != before)[:end], begins)
+            labels[lasts] = np.where(is_changed, IGNORED, made.labels[row, lasts])
+            made.ids[row], made.labels[row] = ids, labels
+            num_trained += int((labels != IGNORED).sum())
         return num_trained
 
     def _changed(self, ids: Ints, boundaries: Ints, kept: npt.NDArray[np.bool_], source: str, ordinal: int) -> Ints:

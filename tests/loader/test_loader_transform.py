@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from headrace import StateError, TransformError
 from headrace.packing import IGNORED
 from hypothesis import given, settings
@@ -68,18 +70,32 @@ def test_saved_and_resumed_at_every_step(prefetch: int, corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("packing", ["concat", "best_fit"])
 def test_labels_are_the_next_ids_after_the_transform(packing: str, corpus: Corpus) -> None:
-    """P04: one that changes nothing only loses the label at the end of a stretch that is cut."""
+    """P04; the document's last place has none, and a stretch that was not changed has what it had."""
     options: dict[str, Any] = {"packing": packing, "bos_id": 7}
-    for transform in (scramble, unchanged):
-        steps, _ = whole_steps(data_of(corpus.sources(), transform=transform, **options), 1, 6)
-        for row in (row for step in steps for row in step):
-            for at, (label, place) in enumerate(zip(row.labels, row.positions, strict=True)):
-                is_last = at + 1 == len(row.ids) or row.positions[at + 1] == 0
-                assert label == (IGNORED if is_last else row.ids[at + 1]), (row, at, place)
     plain, _ = whole_steps(data_of(corpus.sources(), **options), 1, 6)
+    assert whole_steps(data_of(corpus.sources(), transform=unchanged, **options), 2, 6)[0] == plain
+    steps, _ = whole_steps(data_of(corpus.sources(), transform=scramble, **options), 1, 6)
+    changed = 0
     for row, other in zip((r for s in steps for r in s), (r for s in plain for r in s), strict=True):
-        assert row.ids == other.ids
-        assert all(mine in (IGNORED, theirs) for mine, theirs in zip(row.labels, other.labels, strict=True))
+        begins = [at for at, place in enumerate(row.positions) if place == 0] + [len(row.ids)]
+        for first, last in pairwise(begins):
+            assert row.labels[first : last - 1] == row.ids[first + 1 : last]
+            is_same = row.ids[first:last] == other.ids[first:last]
+            assert row.labels[last - 1] == (other.labels[last - 1] if is_same else IGNORED)
+            changed += not is_same
+    assert changed > 20
+
+
+@pytest.mark.parametrize("outputs", [("input_ids",), ("input_ids", "cu_seqlens")])
+def test_outputs_that_were_not_asked_for_are_not_there(outputs: tuple[str, ...], corpus: Corpus) -> None:
+    with open_loader(corpus.sources(), transform=scramble) as loader:
+        wanted = next(loader)
+    with open_loader(corpus.sources(), transform=scramble, outputs=outputs, token_dtype=torch.int32) as loader:
+        batch = next(loader)
+    assert batch.labels is None
+    assert batch.position_ids is None
+    assert batch.input_ids.tolist() == wanted.input_ids.tolist()
+    assert batch.num_trained_tokens == wanted.num_trained_tokens
 
 
 def test_holes_and_padding_stay(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def packed(
         ids[row, end:] = 0
         positions[row, starts] = 0
         positions[row, end:] = 0
-    return Sequences(ids, np.full(shape, 7, np.int64), positions, np.array(filled), is_hole)
+    return Sequences(ids, np.where(is_hole, IGNORED, 7), positions, np.array(filled), is_hole)
 
 
 def apply(transform: Callable[..., Any], made: Sequences, limit: int = 1000) -> int:
@@ -42,7 +42,7 @@ def apply(transform: Callable[..., Any], made: Sequences, limit: int = 1000) -> 
 
 
 def test_labels_are_those_of_the_transformed_ids() -> None:
-    """P04: none at a stretch's last place, in padding or in a hole; those leave their ids as they are too."""
+    """P04: none at a changed stretch's last place, in padding or in a hole; those leave their ids as they are too."""
     made = packed([8, 6, 0], [[0, 3], [0, 2, 4], []], [(1, 2, 4)])
     assert apply(lambda tokens, boundaries, rng: tokens + 100, made) == 2 + 4 + 1 + 1
     assert made.ids[0].tolist() == [101, 102, 103, 104, 105, 106, 107, 108]
@@ -71,11 +71,27 @@ def test_it_gets_the_sequence_and_its_stretches() -> None:
     assert made.ids[1].tolist() == [0] * 8
 
 
-def test_narrow_ids_and_no_labels() -> None:
+def test_a_stretch_that_comes_back_as_it_was_keeps_its_labels() -> None:
+    """The label at its last place is what the packing put there: the next id of a document that is cut, or none."""
+    made = packed([8, 6], [[0, 3, 5], [0, 2]], [(1, 2, 6)])
+    made.labels[0, 2] = IGNORED
+
+    def transform(tokens: Ints, boundaries: Ints, rng: np.random.Generator) -> Ints:
+        tokens[3:5] += 1
+        return tokens
+
+    assert apply(transform, made) == 2 + 1 + 3 + 2
+    assert made.labels[0].tolist() == [2, 3, IGNORED, 6, IGNORED, 7, 8, 7]
+    assert made.labels[1].tolist() == [10, 7, *[IGNORED] * 6]
+
+
+def test_narrow_ids_and_labels() -> None:
     made = packed([8], [[0]])
-    narrow = Sequences(made.ids.astype(np.uint8), np.zeros((0, 0), np.int64), made.positions, made.filled, made.is_hole)
+    labels = made.labels.astype(np.int32)
+    narrow = Sequences(made.ids.astype(np.uint8), labels, made.positions, made.filled, made.is_hole)
     assert apply(lambda tokens, boundaries, rng: (tokens + 247).tolist(), narrow, 256) == 7
     assert narrow.ids[0].tolist() == list(range(248, 256))
+    assert labels[0].tolist() == [*range(249, 256), IGNORED]
 
 
 @given(st.integers(0, (1 << 63) - 1), st.integers(0, 1 << 61))
