@@ -37,6 +37,7 @@ _ENDED = "ended"
 _FIRST_POLL_S = 0.0002
 _LONGEST_POLL_S = 0.02
 _END_S = 1.0
+_CUT = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +287,8 @@ def _reaching_the_store() -> Iterator[None]:
 def open_store(nonce: str, timeout_s: float = 30.0) -> Store:
     """A connection of this loader's own to the job's c10d store, under a prefix of this start.
 
+    `timeout_s` is for connecting. A link that is cut later is waited for as long as torch itself waits, 5 minutes.
+
     Raises:
         AgreementError: MASTER_ADDR and MASTER_PORT are not set, or nothing answers there.
     """
@@ -299,6 +302,7 @@ def open_store(nonce: str, timeout_s: float = 30.0) -> Store:
         store = TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=timeout_s))
     except (RuntimeError, ValueError, dist.DistError) as error:
         raise AgreementError(f"the job's store at {host}:{port} can't be reached: {error}") from error
+    store.set_timeout(_CUT)
     return PrefixStore(f"headrace/{nonce}", store)
 
 
