@@ -145,37 +145,32 @@ def _begin(
 
 
 @compiled
-def _count_pieces(starts: Ints, begin: Ints, count: Ints) -> np.int64:
-    """Blocks touched by the token ranges `[begin, begin + count)` of an epoch whose blocks begin at `starts`."""
-    total = np.int64(0)
-    for i in range(begin.shape[0]):
-        block = np.searchsorted(starts, begin[i], side="right") - 1
-        end = begin[i] + count[i]
-        while starts[block] < end:
-            total += starts[block + 1] > max(starts[block], begin[i])
-            block += 1
-    return total
+def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, limit: int, out: Ints) -> int:
+    """Cut the token ranges `[begin, begin + count)` of an epoch whose blocks begin at `starts`.
 
-
-@compiled
-def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, out: Ints) -> None:
-    """Write (range, column, block, offset, tokens) of each piece into the columns of `out`: int64 (5, pieces)."""
+    Writes (range, column, block, offset, tokens) of each piece into the columns of `out`, int64 (5, …), as far as they
+    go. Returns how many pieces there are, or −1 where a range is not within `[0, limit)`.
+    """
     row = 0
     for i in range(begin.shape[0]):
-        block = np.searchsorted(starts, begin[i], side="right") - 1
         at = begin[i]
         end = begin[i] + count[i]
+        if at < 0 or end > limit:
+            return -1
+        block = np.searchsorted(starts, at, side="right") - 1
         while at < end:
             stop = min(end, starts[block + 1])
             if stop > at:
-                out[0, row] = i
-                out[1, row] = at - begin[i]
-                out[2, row] = order[block]
-                out[3, row] = at - starts[block]
-                out[4, row] = stop - at
+                if row < out.shape[1]:
+                    out[0, row] = i
+                    out[1, row] = at - begin[i]
+                    out[2, row] = order[block]
+                    out[3, row] = at - starts[block]
+                    out[4, row] = stop - at
                 row += 1
                 at = stop
             block += 1
+    return row
 
 
 def _power_of_two_up(value: float) -> int:
@@ -319,11 +314,11 @@ class SourceOrder:
     def spans_of(self, ordinals: Ints) -> Spans:
         """Where the tokens of these sequences lie; `slot` counts along `ordinals`."""
         begins = self.begins_of(ordinals)
-        epoch = int(begins.min()) // self.total_tokens
-        last = int(begins.max()) + self.seq_len - 1
-        if last // self.total_tokens == epoch and (self._end is None or last < self._end):
-            return self.cut(begins - epoch * self.total_tokens, self.seq_len, epoch)
-        return self._gather(begins)
+        epoch = int(begins[0]) // self.total_tokens
+        base = epoch * self.total_tokens
+        limit = self.total_tokens if self._end is None else min(self.total_tokens, self._end - base)
+        spans = self._cut(begins - base, np.full(len(begins), self.seq_len), epoch, limit)
+        return self._gather(begins) if spans is None else spans
 
     def epoch_end(self, ordinal: int) -> int:
         """The first ordinal after the epoch that `ordinal`'s sequence starts in."""
@@ -331,11 +326,23 @@ class SourceOrder:
 
     def cut(self, inside: Ints, count: Ints | int, epoch: int) -> Spans:
         """Spans of the token ranges `[inside, inside + count)` of one epoch."""
-        order, starts = self.blocks_of(epoch)
         counts = np.full(len(inside), count, np.int64) if isinstance(count, int) else count
-        table = np.empty((5, _count_pieces(starts, inside, counts)), np.int64)
-        _cut(starts, order, inside, counts, table)
-        return Spans(table[0], table[1], np.full(table.shape[1], epoch, np.int64), *table[2:])
+        spans = self._cut(inside, counts, epoch, self.total_tokens)
+        assert spans is not None, "a range beyond the epoch"
+        return spans
+
+    def _cut(self, inside: Ints, count: Ints, epoch: int, limit: int) -> Spans | None:
+        """`cut`, or None where a range is not within the epoch's first `limit` tokens."""
+        order, starts = self.blocks_of(epoch)
+        table = np.empty((5, 2 * len(inside)), np.int64)
+        num_pieces = _cut(starts, order, inside, count, limit, table)
+        if num_pieces < 0:
+            return None
+        if num_pieces > table.shape[1]:
+            table = np.empty((5, num_pieces), np.int64)
+            _cut(starts, order, inside, count, limit, table)
+        slot, column, block, offset, tokens = table[:, :num_pieces]
+        return Spans(slot, column, np.full(num_pieces, epoch), block, offset, tokens)
 
     def _gather(self, begin: Ints) -> Spans:
         """Spans of sequences that begin at `begin` of the endless stream, cut at the seams between epochs too."""
