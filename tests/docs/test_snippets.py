@@ -168,6 +168,33 @@ def test_bench_runs_as_the_readme_says(tmp_path: Path, cache: str) -> None:
     assert re.search(r"loader +[\d.,]+ M tokens/s", printed) and re.search(r"ratio +0?\.?\d", printed), printed
 
 
+def test_the_tools_run_as_their_guide_says(tmp_path: Path, cache: str) -> None:
+    """On a run of five steps, whose checkpoint lies where the page has it."""
+    import torch
+    from headrace import Loader, Source
+
+    corpus.write(tmp_path)
+    sources = [Source(name, str(tmp_path / name)) for name in ("web", "code")]
+    with Loader(
+        sources, seq_len=1024, global_batch_size=8, micro_batch_size=8, seed=1, eos_id=0, job=None, prefetch=0
+    ) as loader:
+        for _ in range(5):
+            next(loader)
+        torch.save({"loader": loader.state_dict()}, tmp_path / "checkpoint.pt")
+    environment = os.environ | {"HEADRACE_CACHE": cache}
+    commands = {b.heading: corpus.moved(b.text, tmp_path) for b in blocks(GUIDES / "tools.md", "bash")}
+    [config] = blocks(GUIDES / "tools.md", "json")
+    assert [source["name"] for source in json.loads(config.text)["sources"]] == ["web", "code"]
+    said = {
+        heading: shell(text.replace("headrace ", f"{BIN}headrace ", 1), tmp_path, environment)
+        for heading, text in commands.items()
+    }
+    assert "10,000 steps × 512 sequences × 4,096 tokens" in said["What a source holds"]
+    assert said["What a step held"].startswith("step 4: ")
+    assert len(said["Which steps held a document"].splitlines()) >= 3
+    assert "resume at step 10,000,000" in said["How fast"]
+
+
 def test_a_backup_is_a_database(tmp_path: Path) -> None:
     from headrace_server.cli import main
 
