@@ -33,7 +33,7 @@ from headrace.places import Listed, Place
 log = logging.getLogger("headrace")
 
 _VERSION: Final = "1"
-_SHARDS_A_GROUP: Final = 64
+_SHARDS_A_GROUP: Final = 256
 _KEPT_INDEXES: Final = 64
 _COUNTS: Final = ("num_rows", "num_documents", "num_tokens")
 _PLACES: Final = ("first_batch", "first_batch_row", "first_byte", "end_byte")
