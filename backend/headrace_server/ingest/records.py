@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from ..errors import InvalidError, MalformedBodyError
 from ..problems import shown_value
-from .schemas import RECORD, Record, RejectedRecord
+from .schemas import RECORD, WHOLE_BATCH, Record, RejectedRecord
 
-_WIDE = [
+REPORT_COLUMNS = [
     "rank",
     "seq",
     "time",
@@ -64,10 +64,11 @@ MINUTE_S = 60
 
 @dataclass(frozen=True)
 class ParsedBatch:
-    """The envelope of a batch; the records are still unchecked."""
+    """The envelope of a batch; ``checked`` says whether its records are known to be right in themselves."""
 
     attempt: UUID
     records: list[Any]
+    checked: bool = False
 
 
 def _parse_json(body: bytes) -> Any:
@@ -84,6 +85,20 @@ def _parse_json(body: bytes) -> Any:
 
 def parse_batch(body: bytes, max_records: int) -> ParsedBatch:
     """Read the envelope. Raises MalformedBodyError, or InvalidError when it isn't {attempt, records}."""
+    try:
+        whole = WHOLE_BATCH.validate_json(body)
+    except ValueError:
+        return _parse_apart(body, max_records)
+    _refuse_too_many(whole["records"], max_records)
+    return ParsedBatch(attempt=whole["attempt"], records=whole["records"], checked=True)
+
+
+def _refuse_too_many(records: Sequence[object], max_records: int) -> None:
+    if len(records) > max_records:
+        raise InvalidError(f"the batch has {len(records)} records; at most {max_records} are taken")
+
+
+def _parse_apart(body: bytes, max_records: int) -> ParsedBatch:
     batch = _parse_json(body)
     if not isinstance(batch, dict) or not isinstance(batch.get("records"), list):
         raise InvalidError("the body must be an object {attempt: uuid, records: [...]}")
@@ -93,8 +108,7 @@ def parse_batch(body: bytes, max_records: int) -> ParsedBatch:
         value = shown_value(batch.get("attempt"))
         item = {"loc": ["body", "attempt"], "msg": "must be a UUID", "value": value}
         raise InvalidError(f"attempt is {value!r}; it must be a UUID", errors=[item]) from error  # type: ignore[list-item]
-    if len(batch["records"]) > max_records:
-        raise InvalidError(f"the batch has {len(batch['records'])} records; at most {max_records} are taken")
+    _refuse_too_many(batch["records"], max_records)
     return ParsedBatch(attempt=attempt, records=batch["records"])
 
 
@@ -105,14 +119,14 @@ def _first_fault(error: ValidationError) -> str:
 
 
 def check_records(
-    records: Sequence[Any], source_ids: Mapping[str, int], world_size: int
+    batch: ParsedBatch, source_ids: Mapping[str, int], world_size: int
 ) -> tuple[list[Record], list[RejectedRecord]]:
     """Split a batch into good records and rejected ones, each with its index and reason."""
     good: list[Record] = []
     rejected: list[RejectedRecord] = []
-    for index, raw in enumerate(records):
+    for index, raw in enumerate(batch.records):
         try:
-            record = RECORD.validate_python(raw)
+            record: Record = raw if batch.checked else RECORD.validate_python(raw)
         except ValidationError as error:
             rejected.append(RejectedRecord(index=index, code="invalid", detail=_first_fault(error)))
             continue
@@ -128,27 +142,24 @@ def check_records(
     return good, rejected
 
 
-def first_of_each(records: Sequence[Record], inserted: set[tuple[int, int]]) -> list[Record]:
-    """The records that were stored: the first of each identity that was new."""
-    left = set(inserted)
-    new: list[Record] = []
+def once_each(records: Sequence[Record]) -> list[Record]:
+    """The first record of each identity, in the order of the key, so that concurrent writers lock in one order."""
+    found: dict[tuple[int, int], Record] = {}
     for record in records:
-        identity = (record["rank"], record["seq"])
-        if identity in left:
-            left.remove(identity)
-            new.append(record)
-    return new
+        found.setdefault((record["rank"], record["seq"]), record)
+    return [found[identity] for identity in sorted(found)]
 
 
-def report_rows(records: Sequence[Record], attempt_id: int, now: float) -> list[Row]:
-    """One wide row a record, in the order of the key, so that concurrent writers lock in one order."""
-    rows: list[Row] = []
-    for record in sorted(records, key=lambda record: (record["rank"], record["seq"])):
-        row: Row = {name: record[name] for name in _WIDE}  # type: ignore[literal-required]
-        row["attempt_id"] = attempt_id
-        row["received_at"] = now
-        rows.append(row)
-    return rows
+def those_of(records: Sequence[Record], identities: set[tuple[int, int]]) -> list[Record]:
+    """The records with these identities."""
+    if len(identities) == len(records):
+        return list(records)
+    return [record for record in records if (record["rank"], record["seq"]) in identities]
+
+
+def report_columns(records: Sequence[Record]) -> list[list[Any]]:
+    """The records column by column, as REPORT_COLUMNS names them."""
+    return [[record[name] for record in records] for name in REPORT_COLUMNS]  # type: ignore[literal-required]
 
 
 def minutes_touched(records: Sequence[Record]) -> list[int]:
@@ -177,6 +188,7 @@ def state_rows(records: Sequence[Record], attempt_id: int, now: float) -> list[R
         interval_s = record["interval_s"]
         row["tokens_per_s"] = record["tokens"] / interval_s if interval_s >= MIN_INTERVAL_S else 0.0
         row["sources"] = [{name: source[name] for name in _CURSOR} for source in record["sources"]]  # type: ignore[literal-required]
+        row["masked_tokens"], row["masked_at"] = record.get("masked_tokens", 0), record.get("masked_at")
         row.update(attempt_id=attempt_id, received_at=now, advanced_at=now)
         rows.append(row)
     return rows

@@ -1,6 +1,6 @@
 """Reports. A record is validated on its own, strictly, so a bad one never takes the others with it."""
 
-from typing import Annotated
+from typing import Annotated, NotRequired
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -41,6 +41,16 @@ class SourceRecord(TypedDict):
     loss_count: Amount
 
 
+class MaskedRecord(TypedDict):
+    """A document whose tokens were replaced by padding, as they can't be used; no row where its block can't be read."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    source: Annotated[str, Field(min_length=1, max_length=200)]
+    file: PathText
+    row: Count | None
+
+
 class Record(TypedDict):
     """One report of one rank; (attempt, rank, seq) is its identity. Times in seconds, waits in milliseconds."""
 
@@ -69,9 +79,21 @@ class Record(TypedDict):
     mix_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None
     mix_seen: Annotated[int, Field(ge=1, le=2**31 - 1)] | None
     sources: Annotated[list[SourceRecord], Field(max_length=1000)]
+    masked_tokens: NotRequired[Count]
+    masked_at: NotRequired[MaskedRecord | None]
 
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+class WholeBatch(TypedDict):
+    """A batch in which every record is right: the common case, read and checked in one pass."""
+
+    attempt: UUID
+    records: list[Record]
+
+
+WHOLE_BATCH: TypeAdapter[WholeBatch] = TypeAdapter(WholeBatch)
 
 
 class ReportBatchBody(Reply):
@@ -113,8 +135,19 @@ class SourceCursor(Reply):
     row: int | None
 
 
+class MaskedPlace(Reply):
+    """A document whose tokens were replaced by padding; no row where its block can't be read."""
+
+    source: str
+    file: str
+    row: int | None
+
+
 class RankState(Reply):
-    """The latest of one rank; ``step_lag`` is how many steps it is behind the furthest one."""
+    """The latest of one rank; ``step_lag`` is how many steps it is behind the furthest one.
+
+    ``masked_tokens`` were replaced by padding since the attempt began, those of ``masked_at`` last.
+    """
 
     rank: int
     dp_rank: int
@@ -131,6 +164,8 @@ class RankState(Reply):
     queue_depth: float
     rss_bytes: int
     dropped: int
+    masked_tokens: int
+    masked_at: MaskedPlace | None
     mix_version: int | None
     mix_revision: str
     last_report_at: Timestamp

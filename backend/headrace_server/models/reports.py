@@ -67,6 +67,8 @@ class RankState(Base):
     mix_version: Mapped[int | None]
     mix_revision: Mapped[str]
     sources: Mapped[list[Json]]
+    masked_tokens: Mapped[int] = mapped_column(server_default="0")
+    masked_at: Mapped[Json | None]
 
 
 class SourceProgress(Base):

@@ -1070,6 +1070,30 @@ export interface components {
             expires_in_s?: number | null;
         };
         /**
+         * MaskedPlace
+         * @description A document whose tokens were replaced by padding; no row where its block can't be read.
+         */
+        MaskedPlace: {
+            /** Source */
+            source: string;
+            /** File */
+            file: string;
+            /** Row */
+            row: number | null;
+        };
+        /**
+         * MaskedRecord
+         * @description A document whose tokens were replaced by padding, as they can't be used; no row where its block can't be read.
+         */
+        MaskedRecord: {
+            /** Source */
+            source: string;
+            /** File */
+            file: string;
+            /** Row */
+            row: number | null;
+        };
+        /**
          * MixEdit
          * @description A change of the mix: now, or from a step, at once or over a ramp.
          */
@@ -1387,6 +1411,8 @@ export interface components {
         /**
          * RankState
          * @description The latest of one rank; ``step_lag`` is how many steps it is behind the furthest one.
+         *
+         *     ``masked_tokens`` were replaced by padding since the attempt began, those of ``masked_at`` last.
          */
         RankState: {
             /** Rank */
@@ -1422,6 +1448,9 @@ export interface components {
             rss_bytes: number;
             /** Dropped */
             dropped: number;
+            /** Masked Tokens */
+            masked_tokens: number;
+            masked_at: components["schemas"]["MaskedPlace"] | null;
             /** Mix Version */
             mix_version: number | null;
             /** Mix Revision */
@@ -1495,6 +1524,9 @@ export interface components {
             mix_seen: number | null;
             /** Sources */
             sources: components["schemas"]["SourceRecord"][];
+            /** Masked Tokens */
+            masked_tokens?: number;
+            masked_at?: components["schemas"]["MaskedRecord"] | null;
         };
         /**
          * RejectedRecord

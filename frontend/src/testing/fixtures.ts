@@ -93,6 +93,8 @@ export function rankState(change: Partial<RankState> = {}): RankState {
     queue_depth: 2,
     rss_bytes: 1_500_000_000,
     dropped: 0,
+    masked_tokens: 0,
+    masked_at: null,
     mix_version: 3,
     mix_revision: "service:3",
     last_report_at: "2026-11-30T10:05:00Z",

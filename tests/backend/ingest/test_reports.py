@@ -148,6 +148,21 @@ async def test_any_order_of_arrival_leaves_the_newest_state(world: World) -> Non
     assert await num_reports(world) == 20
 
 
+async def test_masked_tokens_are_shown_with_the_last_place(world: World) -> None:
+    """A loader that knows nothing of them has none; a place that makes no sense costs its own record only."""
+    job, attempt = await world.running_job(1)
+    await world.report(job, attempt, record(0, 0))
+    [rank] = (await world.get(f"{job}/ranks"))["items"]
+    assert (rank["masked_tokens"], rank["masked_at"]) == (0, None)
+    place = {"source": "web", "file": "00001.arrow", "row": None}
+    await world.report(job, attempt, record(0, 1, 9, masked_tokens=42, masked_at={**place, "later": 1}))
+    [rank] = (await world.get(f"{job}/ranks"))["items"]
+    assert (rank["masked_tokens"], rank["masked_at"]) == (42, place)
+    wrong = [{"masked_tokens": -1}, {"masked_at": {"source": "web"}}, {"masked_at": {**place, "row": "7"}}]
+    reply = await world.report(job, attempt, *(record(0, 2 + n, **change) for n, change in enumerate(wrong)))
+    assert [(one["index"], one["code"]) for one in reply["rejected"]] == [(n, "invalid") for n in range(3)]
+
+
 async def test_a_superseded_attempt_is_kept_and_changes_nothing_live(world: World) -> None:
     job, first = await world.running_job()
     await world.report(job, first, record(0, 0, 50), record(1, 0, 50))
