@@ -4,13 +4,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from headrace.telemetry.connect import connect
 from headrace.telemetry.description import RankIdentity
-from headrace.telemetry.port import Activated, Proposal, Telemetry
+from headrace.telemetry.port import Activated, MaskedPlace, Proposal, Telemetry
 
 from tests.contract.control_plane import ControlPlane
 from tests.loader.telemetry.ranks import DESCRIPTION, SOURCES, identity, sample, wait_until
@@ -52,6 +53,9 @@ def test_a_run_is_taken_whole_with_nothing_rejected(
     ranks = [_connect(control_plane, tmp_path, name, one) for one in who]
     ranks[0].activated(Activated("config:1", 0, SOURCES, 0))
     _train(ranks, range(200))
+    place = MaskedPlace("code", "code-00.arrow", 7)
+    for masked_tokens, masked_at in ((30, place), (12, replace(place, row=None)), (0, None)):
+        ranks[1].step_ended(replace(sample(199), masked_tokens=masked_tokens, masked_at=masked_at))
     for telemetry in ranks:
         telemetry.finish()
     job = control_plane.job(name)
@@ -68,6 +72,10 @@ def test_a_run_is_taken_whole_with_nothing_rejected(
     assert states[0]["sources"] == [
         {"name": "web", "ordinal": 1400, "epoch": 0, "file": "web-00.arrow", "row": 199},
         {"name": "code", "ordinal": 600, "epoch": 0, "file": "code-00.arrow", "row": 199},
+    ]
+    assert [(state["masked_tokens"], state["masked_at"]) for state in states] == [
+        (0, None),
+        (42, {"source": "code", "file": "code-00.arrow", "row": None}),
     ]
     [attempt] = control_plane.get(f"/jobs/{job['id']}/attempts")["items"]
     assert (attempt["id"], attempt["state"], attempt["world_size"]) == (who[0].attempt, "finished", 2)
