@@ -14,7 +14,7 @@ from headrace.cache import cache_root
 from headrace.packing import write_spans
 
 SCRIPT = """
-import json, warnings
+import json, sys, warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     from headrace.permute import feistel, permutation
@@ -23,7 +23,8 @@ import numpy as np
 place = int(feistel(np.uint64(3), 1000, 7))
 stats = feistel.stats
 print(json.dumps({
-    "order": order, "place": place, "hits": sum(stats.cache_hits.values()), "misses": sum(stats.cache_misses.values()),
+    "order": order, "place": place, "readied": "numba.np.linalg" in sys.modules,
+    "hits": sum(stats.cache_hits.values()), "misses": sum(stats.cache_misses.values()),
     "warnings": [str(one.message) for one in caught],
 }))
 """
@@ -45,6 +46,7 @@ def test_only_the_first_process_compiles(tmp_path: Path) -> None:
     assert list(folder.rglob("*.nbi"))
     for name in ("order", "place"):
         assert first[name] == second[name]
+    assert (first["readied"], second["readied"]) == (True, False)
 
 
 def test_a_folder_that_cannot_be_written_costs_compiling_and_a_warning(tmp_path: Path) -> None:
