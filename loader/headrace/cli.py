@@ -1,8 +1,13 @@
-"""`headrace`: the commands of the loader library. Exit status 0: done, 1: it could not be done, 2: wrong usage."""
+"""`headrace`: the commands of the loader library.
+
+Exit status 0: done, 1: it could not be done, 2: wrong usage, 130: interrupted.
+"""
 
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -39,14 +44,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = words[0] if words and not words[0].startswith("-") else None
     if name not in COMMANDS:
         return _without_command(words, name)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that has no bars or dashes still gets its figures
     parser = CommandParser(f"headrace {name}")
     try:
         module = importlib.import_module(COMMANDS[name][0])
         module.add_arguments(parser)
-        return int(module.run(parser.parse_args(words[1:])))
+        status = int(module.run(parser.parse_args(words[1:])))
+        sys.stdout.flush()
     except HeadraceError as error:
         print(f"headrace {name}: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1
+    except BrokenPipeError:  # whoever reads has enough, as in `headrace trace … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
 
 
 def _without_command(words: list[str], name: str | None) -> int:

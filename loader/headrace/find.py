@@ -15,7 +15,7 @@ import numpy as np
 from headrace.courses import Courses, Orders
 from headrace.data import Data
 from headrace.ends import NO_CAP
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, StateError
 from headrace.legs import Leg
 from headrace.locate import ordinals_with
 from headrace.manifest import Shard, SourceManifest
@@ -92,6 +92,30 @@ def _fitting(manifest: SourceManifest, path: str) -> list[Shard]:
     roots = ("", f"{manifest.root}/", f"{manifest.name}/")
     exact = [shard for shard in manifest.shards if path in (root + shard.path for root in roots)]
     return exact or [shard for shard in manifest.shards if shard.path.endswith(f"/{path}")]
+
+
+def find_row(
+    data: Data,
+    steps: Steps,
+    path: str,
+    row: int,
+    *,
+    source: str | None,
+    span: tuple[int | None, int | None],
+    next_step: int,
+) -> list[Delivery]:
+    """`find_document` of what the user names; `span` is (first step or None for all that is known, last or None).
+
+    Raises:
+        ConfigError: as `name_document` and `find_document`. StateError: the first step is before what is known.
+    """
+    first_step, until_step = span
+    known = steps.first_step
+    if first_step is not None and first_step < known:
+        raise StateError(f"first_step is {first_step}; what this loader knows of the run reaches back to step {known}")
+    document = name_document(data, path, row, source)
+    first_step = known if first_step is None else first_step
+    return find_document(data, steps, document, first_step=first_step, until_step=until_step, next_step=next_step)
 
 
 def find_document(

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -19,7 +19,7 @@ from headrace.config import Source, parse_config
 from headrace.data import open_data
 from headrace.eras import Era
 from headrace.errors import ConfigError, HeadraceError, StateError
-from headrace.find import Delivery, find_document, name_document
+from headrace.find import Delivery, find_row
 from headrace.handed import Handed, Remainder
 from headrace.losses import Losses
 from headrace.manifest import SourceManifest
@@ -296,20 +296,9 @@ class Loader:
         Raises:
             ConfigError: no such document. StateError: `first_step` is before what the checkpoint reaches back to.
         """
-        positions = (self._now.position, self._delivered)
-        steps = Steps(self._eras, self._log, positions, self._data.ending())
-        if first_step is not None and first_step < steps.first_step:
-            raise StateError(
-                f"first_step is {first_step}; what this loader knows of the run reaches back to step {steps.first_step}"
-            )
-        return find_document(
-            self._data,
-            steps,
-            name_document(self._data, path, row, source),
-            first_step=steps.first_step if first_step is None else first_step,
-            until_step=until_step,
-            next_step=self.step,
-        )
+        steps = Steps(self._eras, self._log, (self._now.position, self._delivered), self._data.ending())
+        span = (first_step, until_step)
+        return find_row(self._data, steps, path, row, source=source, span=span, next_step=self.step)
 
     def observe(self, batch: object, losses: torch.Tensor) -> None:
         """Report the losses of a micro-batch by source, without a collective and without waiting for a device.
@@ -350,6 +339,12 @@ class Loader:
         if not self._ended:
             self._handed.end(self.source_names, self._delivered, self._data.ending(), self._config.seq_len)
         self._ended = True
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied: threads and open files don't travel to another process."""
+        raise HeadraceError(
+            "a Loader can't be pickled or copied; make it in the process that reads it"
+        )
 
     def _find_world(self) -> World:
         rank, world_size, dp_rank, dp_size = self._given_world

@@ -11,7 +11,7 @@ from headrace.config import Source, parse_config
 from headrace.data import open_data
 from headrace.eras import Era
 from headrace.errors import ConfigError, StateError
-from headrace.find import Delivery, find_document, name_document
+from headrace.find import Delivery, find_row
 from headrace.loader import Loader
 from headrace.manifest import SourceManifest
 from headrace.plan import Position
@@ -114,14 +114,9 @@ class _Recorded:
     def find(
         self, path: str, row: int, *, source: str | None, first_step: int | None, until_step: int | None
     ) -> list[Delivery]:
-        return find_document(
-            self._data,
-            Steps(self._eras, self._log, (), self._ending),
-            name_document(self._data, path, row, source),
-            first_step=first_step or 0,
-            until_step=until_step,
-            next_step=0,
-        )
+        steps = Steps(self._eras, self._log, (), self._ending)
+        span = (first_step, until_step)
+        return find_row(self._data, steps, path, row, source=source, span=span, next_step=0)
 
     def _check(self, record: RecordedRun) -> None:
         """Refuse other data, or other separators, than the run had."""

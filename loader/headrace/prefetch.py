@@ -53,7 +53,8 @@ class Prefetcher(Generic[T]):
         Raises:
             StopIteration: the producer has ended.
             HeadraceError: called in a forked child, where no thread runs, after `close`, or the thread is gone.
-            Exception: whatever the producer raised, after the items before it.
+            Exception: whatever the producer raised, after the items before it. What would end a program, such as
+                SystemExit, comes as HeadraceError.
         """
         self.check_process()
         if self._thread is None:
@@ -61,7 +62,7 @@ class Prefetcher(Generic[T]):
         with self._changed:
             while not self._items:
                 if self._failure is not None:
-                    raise self._failure
+                    raise _at_the_consumer(self._failure)
                 if self._ended:
                     raise StopIteration
                 if self._closed:
@@ -133,3 +134,12 @@ class Prefetcher(Generic[T]):
             self._items.append(item)
             self._changed.notify_all()
             return True
+
+
+def _at_the_consumer(failure: BaseException) -> Exception:
+    """The failure of a thread, as an error that no training loop takes for its own end."""
+    if isinstance(failure, Exception):
+        return failure
+    error = HeadraceError(f"the prefetch thread was ended by {type(failure).__name__}: {failure}")
+    error.__cause__ = failure
+    return error

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from headrace import cli
 from headrace.arguments import CommandParser
+
+from tests.loader.corpora import write_shard
 
 
 def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -89,3 +95,36 @@ def test_a_missing_optional_package_is_said_with_what_to_do() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("headrace demo: the demo needs the package 'tokenizers', which is not installed here")
     assert "pip install 'headrace[demo]'" in done.stderr
+
+
+def headrace(*words: str, **settings: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "headrace.cli", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings)
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> str:
+    for number in range(400):
+        write_shard(tmp_path / f"{number}", [[1, 2, 3]], "headrace", np.uint16)
+    return str(tmp_path)
+
+
+TRACE = ("--seed", "1", "--seq-len", "4", "--global-batch-size", "8192", "--eos-id", "none", "--step", "0")
+
+
+def test_a_reader_that_has_enough_is_no_error(web: str) -> None:
+    """`headrace trace … | head`: no traceback, whatever is left to print."""
+    process = headrace("trace", web, *TRACE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith(b"step 0:")
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 0)
+    process.stderr.close()
+
+
+def test_a_terminal_without_bars_gets_its_figures(web: str) -> None:
+    process = headrace("inspect", web, env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    printed, errors = process.communicate()
+    assert (process.returncode, errors) == (0, b"")
+    assert b"2?3" in printed

@@ -79,3 +79,15 @@ def test_a_shuffled_mix_still_shows_everything_once(tmp_path: Path, shuffle: boo
     for seed in range(5):
         with open_loader(capped, seed=seed, **options) as loader:
             assert every_id(loader) == once
+
+
+def test_a_source_of_weight_zero_does_not_keep_a_run_alive(tmp_path: Path) -> None:
+    """M05: [1, 0], 25 shards of 1,024 documents and one for ever; the run ends with the first, as its length says."""
+    documents = [[token] for token in range(1, 25 * 1024 + 1)]
+    corpus = write_corpus(tmp_path, {"a": [documents[n::25] for n in range(25)], "b": [[[50_000]] * 100]})
+    sources = [Source("a", str(corpus.root / "a"), 1, max_epochs=1), Source("b", str(corpus.root / "b"), 0)]
+    with open_loader(sources, seq_len=64, global_batch_size=40, outputs=("input_ids",)) as loader:
+        expected = len(loader)
+        batches = list(loader)
+    assert len(batches) == expected == 2 * 25 * 1024 // 64 // 4
+    assert sorted(token for batch in batches for token in ids_of(batch)) == list(range(1, 25 * 1024 + 1))

@@ -178,6 +178,32 @@ def test_close_from_within_the_producer() -> None:
     wait_for(lambda: not threads())
 
 
+@pytest.mark.parametrize("end", [SystemExit(0), KeyboardInterrupt()])
+def test_what_would_end_a_program_is_an_error_at_the_consumer(end: BaseException) -> None:
+    """I08: a thread that is told to exit must not end the training loop as if all were well."""
+
+    def produce() -> Iterator[int]:
+        yield 1
+        raise end
+
+    prefetcher = Prefetcher(produce(), 2, nothing)
+    assert prefetcher.take() == 1
+    for _ in range(2):
+        with pytest.raises(HeadraceError, match=f"the prefetch thread was ended by {type(end).__name__}") as raised:
+            prefetcher.take()
+        assert raised.value.__cause__ is end
+    prefetcher.close()
+
+
+def test_a_thread_that_is_gone_without_a_word_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """I08: within moments, not never."""
+    monkeypatch.setattr(Prefetcher, "_run", lambda self: None)
+    prefetcher = Prefetcher(iter(range(3)), 2, nothing)
+    with pytest.raises(HeadraceError, match="the prefetch thread has ended without an error of its own"):
+        prefetcher.take()
+    prefetcher.close()
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("depth", [0, 2])
 def test_a_forked_child_is_refused(depth: int) -> None:

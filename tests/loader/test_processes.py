@@ -5,8 +5,10 @@ Children are forked before any loader of theirs is made, unless the test is abou
 
 from __future__ import annotations
 
+import copy
 import multiprocessing as mp
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from headrace import Loader, Source
+from headrace import HeadraceError, Loader, Source
 from headrace.bench.memory import memory_now
 from headrace.cache import cache_root
 from headrace.formats.writer import ShardWriter
@@ -71,7 +73,7 @@ def _wait(child: int, limit_s: float) -> bool:
 
 
 def test_a_started_loader_is_refused_in_a_forked_child(corpus: Corpus) -> None:
-    """I06, E02: every method says so at once, at any moment of the parent's threads; leaving it does nothing."""
+    """I06: every method says so at once, at any moment of the parent's threads; leaving it does nothing."""
     with open_loader(corpus.sources(), prefetch=2) as loader:
         uses: list[Callable[[], object]] = [
             lambda: next(loader),
@@ -86,6 +88,14 @@ def test_a_started_loader_is_refused_in_a_forked_child(corpus: Corpus) -> None:
         assert forked(loader.close) == "None"
         assert forked(lambda: loader.__exit__(None, None, None)) == "None"
         take_step(loader)  # and the parent never noticed
+
+
+def test_a_loader_does_not_travel_to_another_process(corpus: Corpus) -> None:
+    """I06: spawned workers get their data by pickle; a loader says at once that it can't be."""
+    with open_loader(corpus.sources()) as loader:
+        for travel in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(HeadraceError, match="a Loader can't be pickled or copied; make it in the process that"):
+                travel(loader)
 
 
 def first_batch(sources: list[Source]) -> int:
@@ -109,7 +119,7 @@ def _first_batch_into(box: Any, sources: list[Source]) -> None:
 
 
 def test_spawned_children_make_loaders_of_their_own(corpus: Corpus) -> None:
-    """I06: Sources travel to a fresh interpreter; a started Loader says that it does not."""
+    """I06: Sources travel to a fresh interpreter."""
     context = mp.get_context("spawn")
     box = context.Queue()
     child = context.Process(target=_first_batch_into, args=(box, corpus.sources()))
