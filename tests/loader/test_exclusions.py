@@ -13,8 +13,9 @@ from headrace import row_counts
 from headrace.errors import ShardError, SourceError
 from headrace.exclusions import Exclusions, read_exclusions
 from headrace.formats import Block, ShardFile
+from headrace.holes import HOLE
 from headrace.manifest import SourceManifest, read_manifest
-from headrace.reader import HOLE, SourceReader
+from headrace.reader import SourceReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
