@@ -121,9 +121,13 @@ def test_a_workload_survives_the_way_to_another_process(corpus: Corpus) -> None:
     assert Workload.from_json(asked.to_json()) == asked
 
 
-def test_a_cold_process_that_fails_says_why(corpus: Corpus) -> None:
-    with pytest.raises(HeadraceError, match=r"could not load: headrace\.errors\.SourceError: .* has id \d+ in"):
-        start_cold(workload(corpus, vocab_size=2, eos_id=0).to_json(), 0.01)
+def test_a_cold_process_that_fails_says_why(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\ncat > /dev/null\necho Traceback >&2\necho 'OSError: no memory left' >&2\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(python))
+    with pytest.raises(HeadraceError, match="a fresh process could not load: OSError: no memory left"):
+        start_cold(workload(corpus).to_json(), 0.01)
 
 
 def test_memory_of_its_own_is_told_from_mapped_pages(tmp_path: Path) -> None:
