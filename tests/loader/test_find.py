@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,26 +118,36 @@ def test_runs_that_end(corpus: Corpus, options: dict[str, Any]) -> None:
             assert stretches(loader.find(path, row, source=source, until_step=10**9)) == stretched
 
 
-def test_a_run_that_goes_on_otherwise(corpus: Corpus, tmp_path: Path) -> None:
-    """Eras: another batch size, skipped steps, longer sequences, exclusions that grew; from the last checkpoint."""
-    with open_loader(corpus.sources(**WEIGHTS), prefetch=0) as loader:
+@pytest.mark.parametrize("packing", ["concat", "best_fit"])
+@pytest.mark.filterwarnings("ignore:.*fewer than seq_len")
+def test_a_run_that_goes_on_otherwise(tmp_path: Path, packing: str) -> None:
+    """Eras: another batch size, skipped steps, longer sequences, a shard more, one less; from the last checkpoint."""
+    corpus = random_corpus(tmp_path / "data", {"web": 70, "code": 30}, mean=12)
+    late = (corpus.root / "web" / "00002.arrow").rename(tmp_path / "late.arrow")
+    options: dict[str, Any] = {"prefetch": 0, "packing": packing}
+    with open_loader(corpus.sources(**WEIGHTS), **options) as loader:
         for _ in range(3):
             take_step(loader)
         state = loader.state_dict()
-    with open_loader(corpus.sources(**WEIGHTS), global_batch_size=4, prefetch=0) as loader:
+    options["global_batch_size"] = 4
+    with open_loader(corpus.sources(**WEIGHTS), **options) as loader:
         loader.load_state_dict(state, skip_steps=2)
         for _ in range(2):
             take_step(loader)
         state = loader.state_dict()
-    with open_loader(corpus.sources(**WEIGHTS), global_batch_size=4, seq_len=32, prefetch=0) as loader:
+    late.rename(corpus.root / "web" / "00002.arrow")
+    web, code = corpus.sources(**WEIGHTS)
+    sources = [replace(web, exclude=("00000.arrow",)), code]
+    with open_loader(sources, seq_len=32, allow_drop=True, on_data_change="append", **options) as loader:
         loader.load_state_dict(state)
         take_step(loader)
-        expected = defaultdict(set)
-        for steps in (range(3), range(5, 25)):
+        expected: dict[tuple[str, str, int], set[Stretch]] = defaultdict(set)
+        for steps in (range(3), range(5, 30)):
             for document, found in traced(loader, steps).items():
                 expected[document] |= found
+        assert len({path for source, path, _ in expected if source == "web"}) == 3
         for (source, path, row), stretched in expected.items():
-            assert stretches(loader.find(path, row, source=source, until_step=24)) == stretched
+            assert stretches(loader.find(path, row, source=source, until_step=29)) == stretched
 
 
 def test_ways_to_name_a_shard(tmp_path: Path) -> None:
