@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 _Wanted = tuple[Key, int]
 "a block, and about how many bytes it is"
 
-MAX_STEPS: Final = 256
+MAX_STEPS: Final = 64
 """Steps that are planned ahead at most, however much room there is."""
 
 _TABLE_BYTES: Final = 24

@@ -133,7 +133,7 @@ class Data:
         last = {leg.source: number for number, leg in enumerate(self.legs)}
         for number in last.values():
             manifest, order = self.legs[number].manifest, orders[number]
-            decoded = is_fetched(manifest)
+            decoded = is_held(manifest)
             a_token = TABLE_BYTES * manifest.num_documents / manifest.num_tokens
             a_token += manifest.token_dtype.itemsize if decoded else 0
             tokens = order.span_tokens * max(1, order.num_lanes / dp_size)
@@ -143,7 +143,7 @@ class Data:
     @property
     def fetched_legs(self) -> list[bool]:
         """For each leg, whether its blocks are fetched ahead by threads."""
-        return [is_fetched(leg.manifest) for leg in self.legs]
+        return [leg.manifest.root.remote is not None for leg in self.legs]
 
     @property
     def fetch_bytes(self) -> int:
@@ -159,7 +159,7 @@ class Data:
         """About the bytes of the largest block that must be held as a whole, and its file; None without any."""
         found = None
         for manifest in self.manifests:
-            if is_fetched(manifest):
+            if is_held(manifest):
                 block = int(np.argmax(manifest.block_tokens))
                 nbytes = int(manifest.block_tokens[block]) * manifest.token_dtype.itemsize
                 nbytes += int(manifest.block_documents[block]) * TABLE_BYTES
@@ -186,7 +186,7 @@ class Data:
         return BlockCache(readers, self.config.num_separators, self.config.cache_bytes - self.fetch_bytes)
 
 
-def is_fetched(manifest: SourceManifest) -> bool:
+def is_held(manifest: SourceManifest) -> bool:
     """Whether blocks are held in memory of their own: those of object storage, and those that are decoded."""
     return manifest.root.remote is not None or any(shard.path.endswith(".parquet") for shard in manifest.shards[:1])
 

@@ -158,7 +158,7 @@ class Run:
         )
 
     def _fetch_ahead(self, blocks: BlockCache) -> Fetcher | None:
-        """Start fetching ahead what lies on object storage or must be decoded; None where nothing does."""
+        """Start fetching ahead what lies on object storage; None where nothing does."""
         data = self._data
         for remote in data.remotes():
             remote.stop.clear()
