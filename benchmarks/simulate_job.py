@@ -4,9 +4,9 @@
 
 Every simulated rank is a real follower (`FollowerSeals`) of one real `TCPStore`; they are spread over several
 processes, and those of a process share a few connections, as it only asks for one thing at a time. The leader seals as
-fast as all of them follow, so that what is measured is the store: steps a second, reads a second, and how long after a seal the ranks have it. A job of 1-second steps can have as
-many ranks as get their seal within the second. Planning and reports are measured on one rank, as all do the same.
-Prints a line of JSON for each number of ranks and lease.
+fast as all of them follow, so that what is measured is the store: steps a second, reads a second, and how long after a
+seal the ranks have it. A job of 1-second steps can have as many ranks as get their seal within the second. Planning and
+reports are measured on one rank, as all do the same. Prints a line of JSON for each number of ranks and lease.
 """
 
 from __future__ import annotations
