@@ -98,7 +98,7 @@ def measure_wait(folder: Path) -> dict[str, float]:
             micro_batch_size=MICRO_BATCH,
             seed=1,
             eos_id=0,
-            cache_bytes=64 << 20,
+            cache_bytes=128 << 20,
         )
         with loader:
             due = time.perf_counter()

@@ -24,8 +24,14 @@ Ints = npt.NDArray[np.int64]
 _Wanted = tuple[Key, int]
 "a block, and about how many bytes it is"
 
-MAX_STEPS: Final = 64
-"""Steps that are planned ahead at most, however much room there is."""
+MAX_STEPS: Final = 256
+"""Steps that are planned ahead at most, however much room there is.
+
+Lanes change their windows together, so the reading of many steps falls due at once: looking far ahead spreads it.
+"""
+
+_PLANS_A_STEP: Final = 4
+"steps that are planned ahead at most for each that is planned for good, so that the first need not wait for all"
 
 _TABLE_BYTES: Final = 24
 "what a block's tables take for each document"
@@ -78,7 +84,9 @@ class ReadAhead:
 
     def _ask(self) -> None:
         """Ask for block after block, step after step, until there is no room."""
-        while self._frontier is not None:
+        for _ in range(_PLANS_A_STEP + 1):
+            if self._frontier is None:
+                return
             while (wanted := self._next()) is not None:
                 key, nbytes = wanted
                 if not self._fetcher.want(key, nbytes, self._frontier.step - 1):

@@ -147,8 +147,8 @@ class Data:
 
     @property
     def fetch_bytes(self) -> int:
-        """What of `cache_bytes` is for blocks that are fetched ahead."""
-        return self.config.cache_bytes // 4 if any(self.fetched_legs) else 0
+        """What of `cache_bytes` is for blocks that are fetched ahead: enough to replace all that are in use."""
+        return self.config.cache_bytes // 2 if any(self.fetched_legs) else 0
 
     def remotes(self) -> list[Remote]:
         """The object stores that sources lie on."""

@@ -189,14 +189,18 @@ class Run:
                 f"{limit / 2**20:,.0f}",
             )
         shown = f"working set: about {needed / 2**20:,.0f} MiB of open blocks on this rank"
+        room = f"cache_bytes is {limit / 2**20:,.0f} MiB"
+        if self._data.fetch_bytes:
+            limit -= self._data.fetch_bytes
+            room += f", of which {limit / 2**20:,.0f} MiB are for them and the rest for blocks that are fetched ahead"
         if needed <= limit:
-            log.info("%s; cache_bytes is %s MiB", shown, f"{limit / 2**20:,.0f}")
+            log.info("%s; %s", shown, room)
             return
         log.warning(
-            "%s, but cache_bytes is %s MiB: blocks will be opened again and again; raise cache_bytes, lower lanes, or "
-            "write shards with smaller row groups",
+            "%s, but %s: blocks will be opened again and again; raise cache_bytes, lower lanes, or write shards with "
+            "smaller row groups",
             shown,
-            f"{limit / 2**20:,.0f}",
+            room,
         )
 
     def take(self) -> Item:
