@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import torch
 from headrace.kernels import cache_root
 
 from tests.docs import corpus
@@ -138,6 +139,21 @@ def test_the_guide_to_embedding_runs_from_top_to_bottom(tmp_path: Path, cache: s
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "checkpoint.pt").exists() and (tmp_path / "checkpoint" / ".metadata").exists()
+
+
+def test_the_guide_to_rescaling_goes_on_at_another_number_of_ranks(tmp_path: Path, cache: str) -> None:
+    """On one rank, and from its checkpoint on three, which don't divide the batch."""
+    corpus.write(tmp_path)
+    [script] = blocks(GUIDES / "rescale.md", "python")
+    for ranks, steps in (("1", "STEPS = 4"), ("3", "STEPS = 6")):
+        text = re.sub(r'(Path\("checkpoint.pt"\)), 10', rf"\1, {steps[8:]}", script.text)
+        (tmp_path / "train.py").write_text(corpus.moved(text, tmp_path))
+        [command] = blocks(GUIDES / "rescale.md", "bash")
+        here = f"export PATH={BIN[:-1]}:$PATH\n{command.text}".replace(
+            "--nproc-per-node=1", f"--nproc-per-node={ranks}"
+        )
+        shell(here.replace("1:4", "1").replace("29400", "0"), tmp_path, os.environ | {"HEADRACE_CACHE": cache})
+        assert torch.load(tmp_path / "checkpoint.pt", weights_only=True)["loader"]["step"] == int(steps[8:])
 
 
 def test_the_guide_to_extending_runs_from_top_to_bottom(tmp_path: Path) -> None:
