@@ -32,7 +32,7 @@ from headrace.resume import beginning, holdings_of, resume, warn_of_other_weight
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
 from headrace.steps import Steps
-from headrace.trace import Traced, nearest, trace_step
+from headrace.trace import Traced, trace_run
 
 
 class Loader:
@@ -267,12 +267,11 @@ class Loader:
         yet agreed is named as it will be if the mix stays as it is.
 
         Raises:
-            StateError: a step before 0, before what the checkpoint reaches back to, one that was moved past, or one
-                whose sources are no longer all configured.
+            StateError: a step before 0, before what the checkpoint reaches back to, one that was moved past, one whose
+                sources are no longer all configured, or one after the end of the run.
         """
         known = (self._restored.position, self._delivered)
-        era, near = nearest(self._eras, self._log, known, step, self.source_names)
-        return trace_step(self._data, era, near, self._log, step)
+        return trace_run(self._data, self._eras, self._log, known, step)
 
     def find(
         self,
@@ -342,9 +341,7 @@ class Loader:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied: threads and open files don't travel to another process."""
-        raise HeadraceError(
-            "a Loader can't be pickled or copied; make it in the process that reads it"
-        )
+        raise HeadraceError("a Loader can't be pickled or copied; make it in the process that reads it")
 
     def _find_world(self) -> World:
         rank, world_size, dp_rank, dp_size = self._given_world

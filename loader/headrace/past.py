@@ -17,7 +17,7 @@ from headrace.manifest import SourceManifest
 from headrace.plan import Position
 from headrace.recorded import RecordedRun
 from headrace.steps import Steps
-from headrace.trace import Traced, nearest, trace_step
+from headrace.trace import Traced, trace_run
 
 _FREE = {"micro_batch_size": 1, "outputs": ("input_ids",), "prefetch": 0}
 "options that decide nothing of what a step holds"
@@ -108,8 +108,7 @@ class _Recorded:
         return self._data.manifests
 
     def trace(self, step: int) -> list[Traced]:
-        era, near = nearest(self._eras, self._log, (), step, self._data.config.names)
-        return trace_step(self._data, era, near, self._log, step)
+        return trace_run(self._data, self._eras, self._log, (), step)
 
     def find(
         self, path: str, row: int, *, source: str | None, first_step: int | None, until_step: int | None

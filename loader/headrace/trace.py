@@ -14,6 +14,7 @@ from headrace.mix import Revision, weight_array
 from headrace.plan import Position, plan_step, size_at
 from headrace.reader import OrderedBlock
 from headrace.replay import advance
+from headrace.steps import Steps
 
 
 class Traced(NamedTuple):
@@ -59,6 +60,23 @@ def nearest(
             "can be named from a later checkpoint"
         )
     return era, near
+
+
+def trace_run(
+    data: Data, eras: Sequence[Era], log: Sequence[Revision], positions: Sequence[Position], step: int
+) -> list[Traced]:
+    """`trace_step` of any step of a run, from the last known position before it.
+
+    Raises:
+        StateError: a step that can't be named, or is not to be: after the end of a run that has one.
+    """
+    era, near = nearest(eras, log, positions, step, data.config.names)
+    ending = data.ending()
+    if ending is not None and era is eras[-1]:
+        last = Steps(eras, log, positions, ending).last_step
+        if step > last:
+            raise StateError(f"step is {step}; the run ends with step {last} if the mix stays as it is")
+    return trace_step(data, era, near, log, step)
 
 
 def trace_step(data: Data, era: Era, known: Position, log: Sequence[Revision], step: int) -> list[Traced]:

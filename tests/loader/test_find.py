@@ -116,6 +116,9 @@ def test_runs_that_end(corpus: Corpus, options: dict[str, Any]) -> None:
         expected = traced(loader, range(steps))
         for (source, path, row), stretched in expected.items():
             assert stretches(loader.find(path, row, source=source, until_step=10**9)) == stretched
+        for step in (steps, steps + 50):
+            with pytest.raises(StateError, match=f"step is {step}; the run ends with step {steps - 1}"):
+                loader.trace(step)
 
 
 @pytest.mark.parametrize("packing", ["concat", "best_fit"])
