@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,9 +18,14 @@ _START_S = 60.0
 
 
 class ControlPlane:
-    """`headrace-server` on loopback over SQLite in `data_dir`; `loader_key` ingests, `http` may do everything."""
+    """`headrace-server` over SQLite in `data_dir`; `loader_key` ingests, `http` may do everything.
 
-    def __init__(self, data_dir: Path) -> None:
+    On loopback; or on `host`, started with `prefix`, which takes it into another network namespace.
+    """
+
+    def __init__(self, data_dir: Path, *, host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> None:
+        self._host = host
+        self._prefix = prefix
         self._data_dir = data_dir
         self._log = data_dir / "server.log"
         self._port = 0
@@ -43,14 +49,16 @@ class ControlPlane:
     @property
     def url(self) -> str:
         """Where it answers; the same after a restart."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self._host}:{self._port}"
 
     def start(self) -> None:
         """Start it and wait until it answers."""
         ready = self._data_dir / "ready.json"
         ready.unlink(missing_ok=True)
         with self._log.open("ab") as log:
-            command = [_SERVER, "serve", "--data-dir", str(self._data_dir), "--port", str(self._port)]
+            command = [*self._prefix, _SERVER, "serve", "--data-dir", str(self._data_dir), "--port", str(self._port)]
+            if self._prefix:
+                command += ["--host", self._host, "--public"]
             self._process = subprocess.Popen([*command, "--ready-file", str(ready)], stdout=log, stderr=log)
         deadline = time.monotonic() + _START_S
         while not ready.exists():

@@ -1,6 +1,7 @@
 """A rank of a job that reports live; writes what it saw of every step to `<folder>/rank-<rank>.json`.
 
-Arguments: corpus, folder, number of steps, seconds a step. The control plane comes from the environment.
+Arguments: corpus, folder, number of steps, seconds a step, and `together` for a collective in each step, as in DDP. The
+control plane comes from the environment.
 """
 
 import json
@@ -18,6 +19,7 @@ from tests.e2e.corpus import EOS_ID, VOCAB_SIZE, WEIGHTS
 
 def main() -> None:
     corpus, folder, num_steps, step_s = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    together = "together" in sys.argv
     dist.init_process_group("gloo")
     seen: list[dict[str, object]] = []
     with Loader(
@@ -37,6 +39,8 @@ def main() -> None:
             waited = time.perf_counter() - began
             sources += batch.source.tolist()
             if batch.last_of_step:
+                if together:
+                    dist.all_reduce(torch.ones(1))
                 counts = [sources.count(k) for k in range(len(WEIGHTS))]
                 seen.append({"step": batch.step, "at": time.time(), "loop_s": waited, "counts": counts})
                 sources = []
