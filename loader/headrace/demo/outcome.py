@@ -14,11 +14,11 @@ from headrace.errors import AgreementError
 from headrace.mix import PPM
 
 Activation = Mapping[str, Any]
+Ranks = Mapping[int, Sequence[StepRecord]]
+"by rank: its steps, in order"
 
 
-def summary(
-    result: Mapping[str, Any], ranks: Mapping[int, Sequence[StepRecord]], activations: Sequence[Activation]
-) -> dict[str, Any]:
+def summary(result: Mapping[str, Any], ranks: Ranks, activations: Sequence[Activation]) -> dict[str, Any]:
     """The result with, for each source, the share asked and delivered, and when each rank applied the last change.
 
     Args:
@@ -53,6 +53,37 @@ def summary(
             "sources_since": shares(r for records in ranks.values() for r in records if r.step >= since),
         },
     }
+
+
+def rescaled(before: Ranks, after: Ranks, global_batch_size: int) -> dict[str, Any]:
+    """What a run delivered over a change of its number of ranks: every step once, whole, on all ranks together.
+
+    Args:
+        before: the steps of the ranks that began.
+        after: the steps of those that went on from their checkpoint.
+        global_batch_size: sequences in a step.
+
+    Raises:
+        AgreementError: a step that is missing, repeated or not whole; names it.
+    """
+    delivered: dict[int, int] = {}
+    for ranks in (before, after):
+        steps = {record.step for records in ranks.values() for record in records}
+        again = sorted(steps & delivered.keys())
+        if again:
+            raise AgreementError(f"steps {again[:5]} were delivered to {len(before)} ranks and again to {len(after)}")
+        for records in ranks.values():
+            for record in records:
+                delivered[record.step] = delivered.get(record.step, 0) + sum(record.sequences.values())
+    first = min(delivered)
+    wrong = {step: delivered.get(step, 0) for step in range(first, max(delivered) + 1)}
+    wrong = {step: number for step, number in wrong.items() if number != global_batch_size}
+    if wrong:
+        raise AgreementError(
+            f"each step has {global_batch_size} sequences, but these were delivered otherwise: {wrong}"
+        )
+    at = min(record.step for records in after.values() for record in records)
+    return {"ranks": [len(before), len(after)], "step": at, "steps": len(delivered), "repeated": 0, "missing": 0}
 
 
 def first_step_of(records: Sequence[StepRecord], revision: str) -> int | None:

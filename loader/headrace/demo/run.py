@@ -27,6 +27,7 @@ _EPILOG = """examples:
   headrace demo                                      dashboard and training, till Ctrl-C
   headrace demo --steps 80 --exit --no-browser       ends by itself; its last line is JSON
   headrace demo --steps 80 --exit --edit-at 40       and changes the mix on the way, through REST
+  headrace demo --ranks 2 --rescale 4 --exit         and goes on at another number of ranks half-way
   headrace demo --keep                               goes on where the last --keep stopped
 
 The corpus is kept under HEADRACE_CACHE (default ~/.cache/headrace), in demo/, and reused.
@@ -43,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exit", action="store_true", help="end with the training; the last line printed is JSON")
     parser.add_argument("--no-browser", action="store_true", help="don't open the dashboard in a browser")
     parser.add_argument("--ranks", type=int, default=2, choices=RANKS, help="processes to train on (2)")
+    parser.add_argument(
+        "--rescale", type=int, choices=RANKS, metavar="RANKS", help="take the second half of the steps on so many ranks"
+    )
     parser.add_argument(
         "--port", type=_port, help=f"of the dashboard ({PORT}, or a free one if that is taken; 0: a free one)"
     )
@@ -67,9 +71,17 @@ def run(args: argparse.Namespace) -> int:
     steps = args.steps if args.steps is not None else SHORT_STEPS if args.exit else LONG_STEPS
     if args.edit_at is not None and args.edit_at >= steps:
         raise ConfigError(f"--edit-at is {args.edit_at}; with {steps} steps it must be below {steps}")
+    if args.rescale is not None and steps < 2:
+        raise ConfigError(f"--steps is {steps}; with --rescale it must be at least 2")
+    if args.rescale is not None and args.edit_at is not None and args.edit_at >= steps // 2:
+        raise ConfigError(
+            f"--edit-at is {args.edit_at}; with {steps} steps and --rescale it must be in their first half, below "
+            f"{steps // 2}"
+        )
     options = Options(
         steps=steps,
         ranks=args.ranks,
+        rescale=args.rescale,
         seed=args.seed,
         port=args.port,
         keep=args.keep,

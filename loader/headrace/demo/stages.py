@@ -22,9 +22,10 @@ from headrace.demo.children import Child, Children, clean_environment
 from headrace.demo.corpus import Corpus, load, prepare
 from headrace.demo.gather import Machine
 from headrace.demo.locks import run_folder
-from headrace.demo.outcome import summary
+from headrace.demo.outcome import Ranks, rescaled, summary
 from headrace.demo.record import StepRecord, read_ranks, read_result
 from headrace.demo.surroundings import box, can_open_browser, free_port
+from headrace.demo.train import GLOBAL_BATCH
 from headrace.errors import ConfigError
 
 POLL_S: Final = 0.2
@@ -41,6 +42,8 @@ class Options:
     steps: int
     "in this run"
     ranks: int = 2
+    rescale: int | None = None
+    "ranks of the second half of the steps, which goes on from the first half's checkpoint; None: no second half"
     seed: int = 0
     port: int | None = None
     "None: 8400 if it is free, else any; 0: any"
@@ -60,6 +63,7 @@ class Running:
     """A training run under way, beside its control plane."""
 
     options: Options
+    ranks: int
     folder: Path
     plane: control.Plane
     operator: control.Operator
@@ -95,10 +99,22 @@ def demo(options: Options, say: Say) -> dict[str, Any]:
         )
         corpus = find_corpus(folder, root, options, say)
         with control.Operator(plane) as operator:
-            running = start_training(children, plane, operator, corpus, folder, options, say)
+            first = options.steps if options.rescale is None else options.steps // 2
+
+            def train(ranks: int, steps: int) -> Running:
+                return start_training(children, plane, operator, corpus, folder, options, say, ranks=ranks, steps=steps)
+
+            running = train(options.ranks, first)
             announce(running, say)
-            follow(running, say)
+            follow(running, options.edit_at, say)
+            before: Ranks = {}
+            if options.rescale is not None:
+                before = read_ranks(running.out, options.ranks)
+                running = train(options.rescale, options.steps - first)
+                follow(running, None, say)
             result = outcome(running)
+            if before:
+                result["rescale"] = rescaled(before, read_ranks(running.out, running.ranks), GLOBAL_BATCH)
             if not options.ends:
                 say(json.dumps(result))
                 say("demo: training has ended; the dashboard stays till Ctrl-C")
@@ -133,16 +149,19 @@ def start_training(
     folder: Path,
     options: Options,
     say: Say,
+    *,
+    ranks: int,
+    steps: int,
 ) -> Running:
-    """Launch the training script with `torchrun` and wait till the control plane knows its job.
+    """Launch the training script with `torchrun`, for `steps` more, and wait till the control plane knows its job.
 
     The key travels in the environment. Raises ChildError if it ends before that.
     """
     out = folder / "training"
     name = "demo" if options.keep else f"demo-{folder.name}"
-    last_step = resumed_step(out) + options.steps
+    last_step = resumed_step(out) + steps
     command = [
-        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(options.ranks)),
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)),
         *(str(Path(__file__).with_name("train.py")), "--corpus", str(corpus.folder), "--out", str(out)),
         *("--steps", str(last_step), "--seed", str(options.seed), "--job", name, "--resume"),
     ]
@@ -152,7 +171,7 @@ def start_training(
         HEADRACE_CACHE=str(cache_root()),
         OMP_NUM_THREADS="1",
     )
-    say(f"demo: training to step {last_step} with torchrun, ranks: {options.ranks}")
+    say(f"demo: training to step {last_step} with torchrun, ranks: {ranks}")
     training = children.start("training", command, environment=environment, on_line=lambda line: _show(line, say))
     job = None
     while job is None:
@@ -162,7 +181,9 @@ def start_training(
         if job is None and has_ended:
             raise training.failure()
         time.sleep(POLL_S)
-    return Running(options=options, folder=folder, plane=plane, operator=operator, training=training, job=job)
+    return Running(
+        options=options, ranks=ranks, folder=folder, plane=plane, operator=operator, training=training, job=job
+    )
 
 
 def announce(running: Running, say: Say) -> None:
@@ -182,9 +203,9 @@ def announce(running: Running, say: Say) -> None:
         webbrowser.open(plane.url)
 
 
-def follow(running: Running, say: Say) -> None:
-    """Wait for the training to end well, editing the mix at `options.edit_at`. Raises ChildError if it does not."""
-    operator, job, edit_at = running.operator, running.job, running.options.edit_at
+def follow(running: Running, edit_at: int | None, say: Say) -> None:
+    """Wait for the training to end well, editing the mix after `edit_at` steps. Raises ChildError if it does not."""
+    operator, job = running.operator, running.job
     while running.training.returncode is None:
         running.plane.server.check_running()
         if edit_at is not None and len(read_ranks(running.out, 1)[0]) > edit_at:
@@ -201,7 +222,7 @@ def follow(running: Running, say: Say) -> None:
 def outcome(running: Running) -> dict[str, Any]:
     """What the run showed, checked against the control plane. Raises ControlError for an edit that came too late."""
     options = running.options
-    ranks = read_ranks(running.out, options.ranks)
+    ranks = read_ranks(running.out, running.ranks)
     result = summary(read_result(running.out) or {}, ranks, _activations(running, ranks[0]))
     newest, _ = running.operator.mix(running.job)
     if options.edit_at is not None and result["mix"]["version"] != newest["version"]:

@@ -81,6 +81,14 @@ def test_it_ends_by_itself_with_a_line_of_json(demo: Demo, cache: Path) -> None:
     assert [path.name for path in (cache / "demo" / "runs").iterdir()] == ["lock"]
 
 
+def test_it_goes_on_at_another_number_of_ranks(demo: Demo, cache: Path) -> None:
+    run = demo("--steps", 16, "--exit", "--ranks", 2, "--rescale", 4)
+    result = json.loads(finished(run, timeout_s=300).splitlines()[-1])
+    assert result["rescale"] == {"ranks": [2, 4], "step": 8, "steps": 16, "repeated": 0, "missing": 0}
+    assert result["mix"]["step_on_rank"] == dict.fromkeys("0123", 8)
+    assert left_behind(cache) == []
+
+
 def test_a_person_signs_in_and_changes_the_mix_with_curl_till_ctrl_c(demo: Demo, cache: Path, tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     run = demo("--steps", 100_000, "--ready-file", ready)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from headrace.demo.outcome import first_step_of, shares, summary
+from headrace.demo.outcome import first_step_of, rescaled, shares, summary
 from headrace.demo.record import StepRecord
 from headrace.errors import AgreementError
 
@@ -76,6 +76,17 @@ def test_shares_of_uneven_ranks_are_taken_together() -> None:
     one = StepRecord(0, "config:1", EVEN, {"a": 4, "b": 0}, 9.0)
     other = StepRecord(0, "config:1", EVEN, {"a": 0, "b": 4}, 9.0)
     assert shares([one, other])["a"] == {"asked": 0.5, "delivered": 0.5}
+
+
+def test_what_a_rescaled_run_delivered() -> None:
+    two, four = {0: records(0, 4, 4), 1: records(0, 4, 4)}, {0: records(4, 4, 8), 1: records(4, 4, 8)}
+    assert rescaled(two, four, 8) == {"ranks": [2, 2], "step": 4, "steps": 8, "repeated": 0, "missing": 0}
+    with pytest.raises(AgreementError, match=r"steps \[3\] were delivered to 2 ranks and again to 1"):
+        rescaled(two, {0: records(3, 3, 8)}, 8)
+    with pytest.raises(AgreementError, match=r"each step has 8 sequences, .* otherwise: {4: 0}"):
+        rescaled(two, {0: records(5, 5, 8), 1: records(5, 5, 8)}, 8)
+    with pytest.raises(AgreementError, match=r"otherwise: {7: 4}"):
+        rescaled(two, {0: records(4, 4, 8), 1: records(4, 4, 7)}, 8)
 
 
 def test_first_step_of() -> None:
