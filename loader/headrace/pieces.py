@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headrace.best_fit import Windows, pack_window
 from headrace.permute import permutation
-from headrace.reader import BlockCache, OrderedBlock, RecentlyUsed
+from headrace.reader import BlockCache, OrderedBlock, RecentlyUsed, last_ordinal
 from headrace.rest import OrderTable
 
 Ints = npt.NDArray[np.int64]
@@ -77,8 +77,10 @@ class ConcatPieces:
         """See `Pieces.table`."""
         order = self._orders[source]
         spans = order.spans_of(ordinals)
+        now = int(ordinals.min())
+        self._blocks.let_go(source, now)
         blocks = [
-            self._blocks.get(source, epoch, block, order)
+            self._blocks.get(source, epoch, block, order, now)
             for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
         ]
         rows = np.empty((len(blocks), 11), np.int64)
@@ -138,11 +140,13 @@ class BestFitPieces:
         order = self._orders[source]
         spans = order.spans_of(ordinals)
         sequence = spans.offset // order.seq_len
+        now = int(ordinals.min())
+        self._packed.let_go(source, now)
         stretches: list[Ints] = []
         places: list[Ints] = []
         blocks: list[OrderedBlock] = []
         for epoch, window, number in zip(spans.epoch.tolist(), spans.block.tolist(), sequence.tolist(), strict=True):
-            packed = self._window(source, epoch, window)
+            packed = self._window(source, epoch, window, now)
             here = packed.stretches[packed.edges[number] : packed.edges[number + 1]]
             stretches.append(here)
             places.append(packed.places[here[:, 3]])
@@ -170,10 +174,17 @@ class BestFitPieces:
         self._packed.clear()
         self._blocks.clear()
 
-    def _window(self, source: int, epoch: int, window: int) -> _Packed:
+    def _window(self, source: int, epoch: int, window: int, ordinal: int) -> _Packed:
         key = (source, epoch, window)
         found = self._packed.find(key)
-        return self._packed.keep(key, self._pack(*key)) if found is None else found
+        if found is None:
+            found = self._pack(*key)
+            until = None
+            if all(block.is_mapped for block in found.blocks):
+                order = self._orders[source]
+                until = last_ordinal(order, ordinal, (len(found.edges) - 1) * order.seq_len)
+            self._packed.keep(key, found, until)
+        return found
 
     def _pack(self, source: int, epoch: int, window: int) -> _Packed:
         order, windows = self._orders[source], self._windows[source]

@@ -6,7 +6,7 @@ ones their tokens.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -40,6 +40,16 @@ class OrderedBlock:
     addresses: tuple[int, int, int, int]
     "number of documents, and addresses of the tokens, `begins` and `edges`, as the kernel takes them"
     has_holes: bool
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens in it, separators included."""
+        return int(self.order.edges[-1])
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether its tokens lie in the page cache, and cost no memory of this process."""
+        return self.block.nbytes <= 3 * self.block.lengths.nbytes
 
     @property
     def nbytes(self) -> int:
@@ -164,6 +174,8 @@ class RecentlyUsed(Generic[S]):
         self._limit = limit_bytes
         self._used = 0
         self._held: OrderedDict[tuple[int, int, int], S] = OrderedDict()
+        self._ends: dict[int, deque[tuple[int, tuple[int, int, int]]]] = defaultdict(deque)
+        "by source, in the order in which they were kept: the ordinal from which on a key is not asked for"
 
     def find(self, key: tuple[int, int, int]) -> S | None:
         """What is held for `key`, now the most recently used."""
@@ -176,18 +188,41 @@ class RecentlyUsed(Generic[S]):
         """Whether something is held for `key`."""
         return key in self._held
 
-    def keep(self, key: tuple[int, int, int], made: S) -> S:
-        """Hold `made` for a `key` that is not held; the least recently used make room."""
+    def keep(self, key: tuple[int, int, int], made: S, until: int | None = None) -> S:
+        """Hold `made` for a `key` that is not held; the least recently used make room.
+
+        With `until` it may go once its source has come to that ordinal.
+        """
+        if until is not None:
+            self._ends[key[0]].append((until, key))
         while self._held and self._used + made.nbytes > self._limit:
             self._used -= self._held.popitem(last=False)[1].nbytes
         self._used += made.nbytes
         self._held[key] = made
         return made
 
+    def let_go(self, source: int, ordinal: int) -> None:
+        """Drop what was to be held until an ordinal before `ordinal` of `source`."""
+        ends = self._ends[source]
+        while ends and ends[0][0] < ordinal:
+            gone = self._held.pop(ends.popleft()[1], None)
+            self._used -= 0 if gone is None else gone.nbytes
+
     def clear(self) -> None:
         """Drop everything."""
         self._held.clear()
+        self._ends.clear()
         self._used = 0
+
+
+def last_ordinal(order: Order, ordinal: int, num_tokens: int) -> int:
+    """The last ordinal whose sequence may lie in a stretch of `num_tokens` that `ordinal` is the first to lie in.
+
+    Sequences are permuted within windows of a lane, and all lanes go forward together. A stretch that lies across the
+    border of two lanes is needed once more, when the one before the border comes to its end.
+    """
+    window = -(-order.span_tokens // order.seq_len) * order.num_lanes
+    return ordinal + (num_tokens // order.span_tokens + 2) * window
 
 
 class BlockCache:
@@ -198,16 +233,28 @@ class BlockCache:
         self._num_separators = num_separators
         self._blocks: RecentlyUsed[OrderedBlock] = RecentlyUsed(cache_bytes)
 
-    def get(self, source: int, epoch: int, block: int, order: Order | None) -> OrderedBlock:
-        """A block of `source`, its documents permuted as `order` has them in `epoch`, or in file order without one."""
+    def get(self, source: int, epoch: int, block: int, order: Order | None, ordinal: int | None = None) -> OrderedBlock:
+        """A block of `source`, its documents permuted as `order` has them in `epoch`, or in file order without one.
+
+        With the `ordinal` of the first sequence that needs it, a block of a mapped file, which is quick to open again,
+        may go once no sequence of its epoch needs it. Decoded ones are kept for the next, while there is room.
+        """
         key = (source, epoch, block)
         found = self._blocks.find(key)
         if found is None:
             document_key = None if order is None else order.document_key(epoch, block)
             before = self._blocks.find((source, epoch - 1, block))
             opened = self._readers[source].open_block(block) if before is None else before.block
-            found = self._blocks.keep(key, self._ordered(opened, document_key))
+            found = self._ordered(opened, document_key)
+            until = None
+            if order is not None and ordinal is not None and found.is_mapped:
+                until = last_ordinal(order, ordinal, found.num_tokens)
+            self._blocks.keep(key, found, until)
         return found
+
+    def let_go(self, source: int, ordinal: int) -> None:
+        """Drop blocks that no sequence of `source` from `ordinal` on needs."""
+        self._blocks.let_go(source, ordinal)
 
     def holds(self, source: int, epoch: int, block: int) -> bool:
         """Whether `get` would have nothing to open."""

@@ -10,8 +10,11 @@ from headrace import open_shards
 from headrace.errors import ShardError
 from headrace.manifest import SourceManifest, read_manifest
 from headrace.order import SourceOrder
-from headrace.reader import BlockCache, SourceReader
+from headrace.reader import BlockCache, SourceReader, last_ordinal
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.loader import strategies
 from tests.loader.corpora import numbered, write_corpus, write_shard
 
 
@@ -100,3 +103,55 @@ def test_clear_drops_everything(tmp_path: Path) -> None:
     after = cache.get(0, 0, 0, None)
     assert after is not before
     assert after.block.tokens.tolist() == before.block.tokens.tolist()
+
+
+@settings(deadline=None, max_examples=20)
+@given(strategies.small_shapes() | strategies.large_shapes(), st.booleans(), strategies.seeds)
+def test_no_sequence_needs_a_block_after_its_last_ordinal(shape: strategies.Shape, shuffle: bool, seed: int) -> None:
+    """Blocks of every size, for two epochs; only those across the border of two lanes are needed once more."""
+    tokens = np.array(shape.block_tokens)
+    order = SourceOrder(
+        seed=seed, name="s", seq_len=shape.seq_len, lanes=shape.lanes, block_tokens=tokens, shuffle=shuffle
+    )
+    ordinals = np.arange(2 * shape.total_tokens // shape.seq_len)
+    spans = order.spans_of(ordinals)
+    own = spans.epoch == order.epochs_of(ordinals)[spans.slot]
+    key, ordinal = spans.epoch[own] * len(tokens) + spans.block[own], spans.slot[own]
+    first, last = np.full((2, 3 * len(tokens)), -1)
+    first[key[::-1]] = ordinal[::-1]
+    last[key] = ordinal
+    late = [
+        one
+        for one in np.flatnonzero(last >= 0).tolist()
+        if last[one] > last_ordinal(order, int(first[one]), int(tokens[one % len(tokens)]))
+    ]
+    assert np.bincount(np.array(late, np.int64) // len(tokens), minlength=1).max() < order.num_lanes
+
+
+def test_blocks_of_mapped_files_go_when_they_are_done_with_and_decoded_ones_stay(tmp_path: Path) -> None:
+    """Memory does not grow with the length of a run; what was decoded may serve the next epoch."""
+    for layout, kept in (("headrace", False), ("parquet", True)):
+        manifest = manifest_of(tmp_path / layout, layout)
+        order = order_of(manifest)
+        cache = BlockCache([SourceReader(manifest)], 1, 1 << 20)
+        opened = cache.get(0, 0, 0, order, 5)
+        assert opened.is_mapped is not kept
+        last = last_ordinal(order, 5, opened.num_tokens)
+        cache.let_go(0, last)
+        assert cache.holds(0, 0, 0)
+        cache.let_go(1, last + 1)
+        assert cache.holds(0, 0, 0)
+        cache.let_go(0, last + 1)
+        assert cache.holds(0, 0, 0) is kept
+        assert (cache.get(0, 0, 0, order, last + 1) is opened) is kept
+
+
+def test_a_block_that_is_asked_for_again_after_it_went_is_opened_again(tmp_path: Path) -> None:
+    manifest = manifest_of(tmp_path, "headrace")
+    order = order_of(manifest)
+    cache = BlockCache([SourceReader(manifest)], 1, 1 << 20)
+    first = cache.get(0, 0, 0, order, 0)
+    cache.let_go(0, 1 << 40)
+    again = cache.get(0, 0, 0, order, 1 << 40)
+    assert again is not first
+    assert again.order.documents.tolist() == first.order.documents.tolist()
