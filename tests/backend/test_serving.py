@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 
 import httpx
+import psycopg
 
 from tests.backend.builders import attempt_body, job_body, record
-from tests.backend.process import new_key, serving
+from tests.backend.postgres import postgres_server
+from tests.backend.process import command, new_key, serving
 
 
 def registered(client: httpx.Client, world_size: int = 4) -> tuple[str, str]:
@@ -103,6 +105,31 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
     assert acknowledged <= stored
+
+
+def test_what_was_acknowledged_survives_kill_9_of_postgres_and_of_the_server(tmp_path: Path) -> None:
+    with postgres_server(durable=True) as postgres:
+        assert command(tmp_path, "migrate", database_url=postgres.uri).returncode == 0
+        headers = {"Authorization": f"Bearer {new_key(tmp_path, database_url=postgres.uri)}"}
+        with (
+            serving(tmp_path, database_url=postgres.uri) as server,
+            httpx.Client(base_url=server.url, headers=headers, timeout=30) as client,
+        ):
+            job, attempt = registered(client)
+            writers = [Writer(client, f"{job}/reports", attempt, rank, 0) for rank in range(4)]
+            for writer in writers:
+                writer.start()
+            time.sleep(1)
+            postgres.crash()
+            assert client.get(job).status_code == 200, "the server finds its database again"
+            server.kill()
+            for writer in writers:
+                writer.join(30)
+            acknowledged = set().union(*(writer.acknowledged for writer in writers))
+            assert len(acknowledged) > 20
+        with psycopg.connect(postgres.uri) as connection:
+            stored = set(connection.execute("SELECT rank, seq FROM rank_report").fetchall())
+        assert acknowledged <= stored
 
 
 def test_readiness_says_when_the_database_is_not_this_servers(tmp_path: Path) -> None:

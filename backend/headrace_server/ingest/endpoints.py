@@ -8,6 +8,7 @@ from ..jobs import access
 from ..jobs.endpoints import JobId
 from ..work import Work, reading, writing
 from . import service
+from .admission import admitted
 from .schemas import RankList, ReportBatchBody, ReportReply
 
 router = APIRouter(tags=["ingest"])
@@ -21,8 +22,13 @@ _BODY = {
 
 
 @router.post("/jobs/{job}/reports", status_code=202, openapi_extra=_BODY)
-async def post_reports(job: JobId, request: Request, work: Annotated[Work, writing("ingest")]) -> ReportReply:
-    """Take a batch of reports; each record is checked on its own, and a repeated one is counted once."""
+async def post_reports(
+    job: JobId, request: Request, _: Annotated[None, admitted()], work: Annotated[Work, writing("ingest")]
+) -> ReportReply:
+    """Take a batch of reports; each record is checked on its own, and a repeated one is counted once.
+
+    429 with Retry-After when the server has its hands full.
+    """
     # Read raw: the records are validated one by one, so that a bad one never takes the others with it.
     return await service.accept(work, await access.find_job(work, job), await request.body())
 

@@ -26,7 +26,7 @@ async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
         raise NotFoundError(f"job {job.name!r} has no attempt {batch.attempt}; register it with POST /attempts")
     attempt, newest_version = target
     source_ids = {source.name: source.id for source in await access.sources(work, job)}
-    good, rejected = records.check_records(batch.records, source_ids, attempt.world_size)
+    good, rejected = records.check_records(batch, source_ids, attempt.world_size)
     oldest = work.now - work.runtime.settings.keep_reports_s
     fresh = [record for record in good if record["time"] >= oldest]
     new = await _store(work, attempt, fresh, source_ids)
@@ -42,8 +42,11 @@ async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
 
 async def _store(work: Work, attempt: Attempt, good: Sequence[Record], source_ids: dict[str, int]) -> list[Record]:
     session = work.session
-    inserted = await repository.insert_reports(session, records.report_rows(good, attempt.id, work.now))
-    new = records.first_of_each(good, inserted)
+    once = records.once_each(good)
+    if not once:
+        return once
+    inserted = await repository.insert_reports(session, attempt.id, work.now, records.report_columns(once))
+    new = records.those_of(once, inserted)
     if not new:
         return new
     await repository.add_progress(session, records.progress_rows(new, attempt.id, source_ids))

@@ -260,6 +260,8 @@ export interface paths {
         /**
          * Post Reports
          * @description Take a batch of reports; each record is checked on its own, and a repeated one is counted once.
+         *
+         *     429 with Retry-After when the server has its hands full.
          */
         post: operations["post_reports"];
         delete?: never;

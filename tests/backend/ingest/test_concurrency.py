@@ -2,11 +2,13 @@
 
 import asyncio
 
+import httpx
 import sqlalchemy as sa
 from headrace_server import models
+from headrace_server.settings import Settings
 
 from tests.backend.builders import record
-from tests.backend.world import World
+from tests.backend.world import World, running_world
 
 CLIENTS = 16
 POSTS = 6
@@ -61,3 +63,27 @@ async def test_ranks_that_share_steps_do_not_deadlock(world: World) -> None:
     async with world.runtime.database.read() as session:
         counts = await session.scalars(sa.select(models.SourceProgress.loss_count))
         assert set(counts) == {80}
+
+
+async def test_a_server_with_its_hands_full_says_when_to_come_back(settings: Settings) -> None:
+    async with running_world(settings.model_copy(update={"max_batches_at_once": 2})) as world:
+        job, attempt = await world.running_job(8)
+
+        async def write(rank: int) -> httpx.Response:
+            return await world.loader.post(
+                f"{job}/reports", json={"attempt": attempt["id"], "records": [record(rank, 0)]}
+            )
+
+        async with world.runtime.database.write() as session:
+            if not settings.is_sqlite:  # there, this transaction alone keeps the others waiting
+                await session.execute(sa.text("LOCK TABLE rank_report IN ACCESS EXCLUSIVE MODE"))
+            waiting = [asyncio.create_task(write(rank)) for rank in range(2)]
+            while world.runtime.num_batches < 2:
+                await asyncio.sleep(0.01)
+            refused = await write(2)
+            assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
+            assert int(refused.headers["Retry-After"]) > 0
+            assert (await world.viewer.get(job)).status_code == 200, "readers are not in the way"
+        assert [(await task).status_code for task in waiting] == [202, 202]
+        assert world.runtime.num_batches == 0
+        assert (await write(2)).status_code == 202

@@ -1,5 +1,6 @@
 """Rollups: equal to what the reports say, whatever arrives late, and enough once the reports are gone."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -215,6 +216,22 @@ async def test_postgres_keeps_days_in_partitions(world: World) -> None:
         days = await retention.partitions(session, "rank_report")
         assert sorted(days) == [day, day + retention.DAY_S, day + 2 * retention.DAY_S]
     await service.housekeeping(world.runtime)
+
+
+async def test_reports_that_come_while_their_day_is_made_go_into_it(world: World) -> None:
+    if world.runtime.settings.is_sqlite:
+        return
+    job, attempt = await filled(world)
+    day = int(BEGIN // retention.DAY_S) * retention.DAY_S
+    async with world.runtime.database.write() as session:
+        await retention.add_partition(session, "rank_report", day)
+        late = asyncio.create_task(world.report(job, attempt, record(0, 500, 9000, time=BEGIN + 200)))
+        await asyncio.sleep(0.3)
+        assert not late.done()
+    assert (await late)["accepted"] == 1
+    async with world.runtime.database.read() as session:
+        held = await session.scalar(sa.text(f"SELECT count(*) FROM {retention.partition_of('rank_report', day)}"))
+        assert held == 2 * NUM_ROUNDS + 1
 
 
 def test_stretches_are_unbroken_and_short() -> None:
