@@ -102,7 +102,7 @@ def _region(shown: str, bucket: str, options: dict[str, Any]) -> str:
 
 def _gcs(shown: str, bucket: str, options: dict[str, Any], stall_s: float) -> fs.FileSystem:
     options["anonymous"] = _flag(options.get("anonymous"))
-    return fs.GcsFileSystem(**options, retry_time_limit=datetime.timedelta(seconds=int(stall_s)))
+    return fs.GcsFileSystem(**options, retry_time_limit=datetime.timedelta(seconds=int(_STALL_S)))
 
 
 def _azure(shown: str, container: str, options: dict[str, Any], stall_s: float) -> fs.FileSystem:

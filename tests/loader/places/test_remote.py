@@ -12,7 +12,7 @@ from headrace.discovery import discover
 from headrace.errors import SourceError
 from headrace.places import ChangedError, Listed, Place, parse_place
 
-from tests.loader.object_store import BUCKET, Faults, Proxy, Store
+from tests.loader.object_store import BUCKET, Faults, Proxy, Store, free_port
 
 ODD = ("date=2024-01-01/b.parquet", "lang=9319/a.parquet", "with space %20 #1 ?/ü 数据.arrow")
 
@@ -202,6 +202,21 @@ def test_a_place_without_a_listing_is_looked_up(store: Store, prefix: str) -> No
         parse_place(store.uri(f"{prefix}/b.arrow")).open()
     with pytest.raises(IsADirectoryError, match="a prefix"):
         parse_place(store.uri(prefix)).open()
+
+
+def test_other_clouds_are_reached_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens there; what counts is that their own file systems are asked, and give up."""
+    monkeypatch.setattr("headrace.places.retry.LIMIT_S", 0.1)
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "account")
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "a2V5")
+    closed = f"endpoint_override=127.0.0.1:{free_port()}&scheme=http&anonymous=true"
+    with pytest.raises(SourceError, match=r"source 'web': gs://bucket/web can't be listed \(.*check the name of the"):
+        discover("web", f"gs://bucket/web?{closed}")
+    for uri in ("az://container/web", "abfs://container@other.dfs.core.windows.net/web"):
+        place = parse_place(uri)
+        assert place.remote is not None
+        assert place.path == "container/web"
+        assert place.remote.reads.type_name == "abfs"
 
 
 def test_a_remote_place_has_no_local_path() -> None:
