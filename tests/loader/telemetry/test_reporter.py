@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from headrace.telemetry.description import RankIdentity
 from headrace.telemetry.port import Activated, Telemetry
 
 from tests.loader.telemetry import services
+from tests.loader.telemetry.faults import black_hole, certificate_error
 from tests.loader.telemetry.ranks import DESCRIPTION, SOURCES, identity, sample, wait_until
 from tests.loader.telemetry.services import Reply, Request, Service, raw_service
 
@@ -73,24 +74,6 @@ def _own_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("headrace-")]
 
 
-def _fill(hole: socket.socket, stack: ExitStack) -> None:
-    """Fill the queue of a listener that never accepts, so that later SYNs go unanswered."""
-    for _ in range(4):
-        filler = stack.enter_context(socket.socket())
-        filler.setblocking(False)
-        filler.connect_ex(hole.getsockname())
-
-
-@pytest.fixture
-def black_hole() -> Iterator[str]:
-    with ExitStack() as stack:
-        hole = stack.enter_context(socket.socket())
-        hole.bind(("127.0.0.1", 0))
-        hole.listen(0)
-        _fill(hole, stack)
-        yield f"http://127.0.0.1:{hole.getsockname()[1]}"
-
-
 FAULTS = {
     "500": Reply(500, {}),
     "404": Reply(404, b"<html>"),
@@ -143,9 +126,19 @@ def test_a_slow_or_hostile_service_changes_nothing_for_training(
 
 
 @pytest.mark.usefixtures("short_end")
-def test_a_service_that_is_down_or_a_black_hole_changes_nothing_for_training(tmp_path: Path, black_hole: str) -> None:
-    _check_harmless(tmp_path / "hole", black_hole)
-    _check_harmless(tmp_path / "down", "http://127.0.0.1:1")
+@pytest.mark.parametrize("where", ["hole", "down", "unknown", "certificate"])
+def test_a_service_that_can_not_be_reached_changes_nothing_and_is_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, where: str
+) -> None:
+    others = {"down": nullcontext("http://127.0.0.1:1"), "unknown": nullcontext("http://headrace.invalid")}
+    with {**others, "hole": black_hole(), "certificate": certificate_error()}[where] as url:
+        _check_harmless(tmp_path, url)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 1 or (where == "hole" and not messages), "nothing has failed before the time to connect"
+    for message in messages:
+        assert message.startswith(f"the control plane at {url} does not answer (")
+        assert message.endswith("training goes on, reports are kept and sent later")
+        assert where != "certificate" or "certificate verify failed" in message
 
 
 def test_the_end_waits_a_little_for_a_silent_service_but_not_for_one_that_asks_to_wait(

@@ -1,0 +1,108 @@
+"""Step time beside a service that fails: `python -m tests.loader.telemetry.ratio` prints a line of JSON for each fault.
+
+Two loaders over the same shards take steps in turn, one reporting to the fault, one alone, so that both see the same
+machine; a step is a batch and some work on it. The ratio is that of the medians.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import torch
+from headrace import Loader
+from headrace.cache import cache_root
+
+from tests.loader.corpora import Corpus, random_corpus
+from tests.loader.telemetry import services
+from tests.loader.telemetry.faults import black_hole, certificate_error
+from tests.loader.telemetry.services import Reply, Service, raw_service
+
+STEP_S = 0.02
+REPLIES = {
+    "500": Reply(500, {}),
+    "413": Reply(413, b"<html>"),
+    "429": Reply(429, {}, {"Retry-After": "1"}),
+    "wrong token": Reply(401, {}),
+}
+TALKS = {"garbage": services.garbage, "slow drip": services.drip_body, "silence": services.silence}
+NAMES = ("good", "refused", "unknown host", "black hole", "certificate", *REPLIES, *TALKS)
+
+
+@contextmanager
+def fault(name: str) -> Iterator[str]:
+    """The URL of a service that fails so."""
+    if name in ("good", *REPLIES):
+        service = Service()
+        service.misbehave = lambda request: REPLIES.get(name)
+        yield service.url
+        service.close()
+    elif name in TALKS:
+        with raw_service(TALKS[name]) as url:
+            yield url
+    elif name == "black hole":
+        with black_hole() as url:
+            yield url
+    elif name == "certificate":
+        with certificate_error() as url:
+            yield url
+    else:
+        yield {"refused": "http://127.0.0.1:1", "unknown host": "http://headrace.invalid"}[name]
+
+
+def make(corpus: Corpus, job: str | None, url: str | None) -> Loader:
+    """A loader with steps of 16 sequences."""
+    options = {"seq_len": 512, "global_batch_size": 16, "micro_batch_size": 16, "seed": 1, "eos_id": 0}
+    return Loader(corpus.sources(web=1, code=1), job=job, url=url, token="hr_none", **options)
+
+
+def step_s(loader: Loader) -> float:
+    """Take one step and work on it, as training does."""
+    began = time.perf_counter()
+    batch = next(loader)
+    loader.observe(batch, torch.rand(16))
+    until = time.perf_counter() + STEP_S
+    while time.perf_counter() < until:
+        batch.input_ids.sum()
+    return time.perf_counter() - began
+
+
+def measure(corpus: Corpus, name: str, num_steps: int) -> dict[str, object]:
+    """Both loaders in turn."""
+    with fault(name) as url, ExitStack() as stack:
+        watched, alone = make(corpus, "ratio", url), stack.enter_context(make(corpus, None, None))
+        took: tuple[list[float], list[float]] = ([], [])
+        for n in range(num_steps):
+            for k in (0, 1) if n % 2 else (1, 0):
+                took[k].append(step_s((watched, alone)[k]))
+        began = time.perf_counter()
+        watched.close()
+        closed = time.perf_counter() - began
+    medians = [statistics.median(times[10:]) for times in took]
+    longest = [round(1e3 * max(times[10:]), 1) for times in took]
+    ratio = round(medians[0] / medians[1], 4)
+    return {"service": name, "step_ratio": ratio, "longest_step_ms": longest, "close_s": round(closed, 2)}
+
+
+def main() -> None:
+    """Measure every fault, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=NAMES, metavar="FAULT")
+    parser.add_argument("--steps", type=int, default=150)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "cache").mkdir()
+        (Path(folder) / "cache" / "kernels").symlink_to(cache_root() / "kernels")
+        os.environ["HEADRACE_CACHE"] = f"{folder}/cache"
+        corpus = random_corpus(Path(folder) / "corpus", {"web": 400, "code": 400}, mean=300)
+        for name in options.names:
+            print(json.dumps(measure(corpus, name, options.steps)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
