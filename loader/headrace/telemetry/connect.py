@@ -21,8 +21,9 @@ from headrace.telemetry.registrar import Registrar
 from headrace.telemetry.reporter import Reporter
 from headrace.telemetry.spool import Spool
 
-MOST_SPOOL_BYTES = 256 << 20
-_LEAST_SPOOL_BYTES = 1 << 20
+_SPOOL_BYTES = (256 << 20, 1 << 20)
+"by default, and at least"
+_UNWRITTEN = (1024, 1)
 _DRAIN_DELAY_S = 3.0
 "the leader registers this start first, after what earlier ones left"
 
@@ -38,13 +39,16 @@ def connect(
     token: str | None = None,
     project: str | None = None,
     cache: Path | None = None,
-    spool_bytes: int = MOST_SPOOL_BYTES,
+    spool_bytes: int | None = None,
+    unwritten_reports: int | None = None,
     report_every_s: float = 1.0,
 ) -> Telemetry | None:
     """Telemetry for this rank, already running, or None without a job. Waits for no network.
 
     What is not given comes from HEADRACE_JOB, HEADRACE_URL, HEADRACE_TOKEN, HEADRACE_PROJECT (default `default`) and
-    HEADRACE_CACHE (default `~/.cache/headrace`). `spool_bytes` bounds the reports kept on this node's disk.
+    HEADRACE_CACHE (default `~/.cache/headrace`). `spool_bytes` bounds the reports kept on this node's disk (default
+    HEADRACE_SPOOL_BYTES, or 256 MiB), `unwritten_reports` those that this rank keeps in memory while the disk refuses
+    them (default HEADRACE_UNWRITTEN_REPORTS, or 1,024). Beyond, the oldest go first, and are counted.
 
     Raises:
         ConfigError: a job without a URL; a URL, token or limit that can't be used; proxy or certificate settings of the
@@ -61,13 +65,15 @@ def connect(
                 f"{what} name is {name!r}; to be reported it must be at most 200 characters, on one line, without"
                 " spaces around it"
             )
-    if spool_bytes < _LEAST_SPOOL_BYTES:
-        raise ConfigError(f"spool_bytes is {spool_bytes}; it must be at least {_LEAST_SPOOL_BYTES}")
+    disk = _limit("HEADRACE_SPOOL_BYTES", os.environ.get("HEADRACE_SPOOL_BYTES"), spool_bytes, _SPOOL_BYTES)
+    memory = _limit(
+        "HEADRACE_UNWRITTEN_REPORTS", os.environ.get("HEADRACE_UNWRITTEN_REPORTS"), unwritten_reports, _UNWRITTEN
+    )
     if not 0.1 <= report_every_s <= 3600:
         raise ConfigError(f"report_every_s is {report_every_s}; it must be from 0.1 to 3600 seconds")
     start = registration(job, identity, description)
     notices = Notices(endpoint.token)
-    spool = _spool(cache, endpoint.url, project, job, spool_bytes)
+    spool = _spool(cache, endpoint.url, project, job, disk)
     feed = None
     if identity.leader:
         client = _client(endpoint)
@@ -82,7 +88,9 @@ def connect(
         notices,
         on_mix_version=feed.hint if feed is not None else None,
     )
-    reporter = Reporter(identity, start, spool, drain, feed, notices, report_every_s=report_every_s)
+    reporter = Reporter(
+        identity, start, spool, drain, feed, notices, report_every_s=report_every_s, most_records=memory
+    )
     reporter.start(_DRAIN_DELAY_S)
     return reporter
 
@@ -114,6 +122,18 @@ def endpoint_of(job: str, url: str | None, token: str | None) -> Endpoint:
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise ConfigError("HEADRACE_TOKEN holds a space, a line break or a character outside ASCII; set it to a key")
     return Endpoint(urlunsplit((parts.scheme, parts.netloc.lower(), parts.path.rstrip("/"), "", "")), token)
+
+
+def _limit(name: str, text: str | None, given: int | None, default_and_least: tuple[int, int]) -> int:
+    """A limit as given, as the environment has it, or by default."""
+    default, least = default_and_least
+    value = default if given is None else given
+    if given is None and text:
+        value = int(text) if text.strip().isdecimal() else -1
+    if value < least:
+        shown = text if given is None else given
+        raise ConfigError(f"{name} is {shown}; it must be a whole number of at least {least}")
+    return value
 
 
 def _client(endpoint: Endpoint) -> Client:

@@ -28,7 +28,6 @@ _SEND_S = 1.5
 _WRITE_S = 1.0
 _AT_EXIT_SEND_S = 1.0
 _MOST_SAMPLES = 4096
-_MOST_RECORDS = 1024
 _MOST_REASON = 255
 
 _Observation = StepSample | tuple[int, Mapping[str, tuple[float, int]]]
@@ -51,8 +50,10 @@ class Reporter:
         notices: Notices,
         *,
         report_every_s: float,
+        most_records: int,
     ) -> None:
-        """`feed` is the leader's, and None on every other rank."""
+        """`feed` is the leader's, and None on every other rank. `most_records` wait in memory for the disk at most."""
+        self._most_records = most_records
         self._identity = identity
         self._registration = registration
         self._spool = spool
@@ -163,7 +164,7 @@ class Reporter:
             self._notices.warn(
                 "spool",
                 f"reports can't be written to {self._spool.path} ({error.strerror or error}); the newest"
-                f" {_MOST_RECORDS} are kept in memory: free some space, or set HEADRACE_CACHE to a local directory",
+                f" {self._most_records} stay in memory: free some space, or set HEADRACE_CACHE to a local directory",
             )
         except Exception as error:  # nothing may end this thread
             self._notices.warn("report", f"a report could not be made ({type(error).__name__}: {error})")
@@ -202,7 +203,7 @@ class Reporter:
         self._interval, self._reported_at, self._seq = interval.next(), now, self._seq + 1
         if not self._identity.counts_tokens:
             record["tokens"] = 0
-        if len(self._records) == _MOST_RECORDS:
+        if len(self._records) == self._most_records:
             self._records.popleft()
             self._dropped += 1
         self._records.append(json.dumps(record, allow_nan=False, separators=(",", ":")).encode())

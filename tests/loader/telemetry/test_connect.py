@@ -17,6 +17,7 @@ from tests.loader.telemetry.ranks import DESCRIPTION, identity, sample, wait_unt
 from tests.loader.telemetry.services import Service
 
 VARIABLES = ("HEADRACE_URL", "HEADRACE_TOKEN", "HEADRACE_JOB", "HEADRACE_PROJECT", "HEADRACE_CACHE")
+VARIABLES += ("HEADRACE_SPOOL_BYTES", "HEADRACE_UNWRITTEN_REPORTS")
 
 
 @pytest.fixture(autouse=True)
@@ -84,11 +85,16 @@ def test_names_that_the_control_plane_does_not_take_are_refused(name: str) -> No
         connect(identity(), replace(DESCRIPTION, sources=(source,)), job="a", url="http://127.0.0.1:1")
 
 
-def test_limits_out_of_range_are_refused() -> None:
-    with pytest.raises(ConfigError, match="spool_bytes is 5"):
+def test_limits_out_of_range_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="HEADRACE_SPOOL_BYTES is 5; it must be a whole number of at least 1048576"):
         connect(identity(), DESCRIPTION, job="a", url="http://127.0.0.1:1", spool_bytes=5)
     with pytest.raises(ConfigError, match="report_every_s is nan"):
         connect(identity(), DESCRIPTION, job="a", url="http://127.0.0.1:1", report_every_s=float("nan"))
+    for name, text in (("SPOOL_BYTES", "1GB"), ("SPOOL_BYTES", "-1"), ("UNWRITTEN_REPORTS", "0")):
+        with monkeypatch.context() as here:
+            here.setenv(f"HEADRACE_{name}", text)
+            with pytest.raises(ConfigError, match=f"HEADRACE_{name} is {text}; it must be a whole number of at least"):
+                connect(identity(), DESCRIPTION, job="a", url="http://127.0.0.1:1")
 
 
 def test_a_proxy_that_httpx_cannot_use_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

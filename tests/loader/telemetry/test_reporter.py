@@ -277,6 +277,29 @@ def test_a_flood_of_steps_is_bounded_and_what_is_dropped_is_shown(
     assert records[-1]["dropped"] + sum(record["steps"] for record in records) == 20_000
 
 
+def test_memory_and_disk_are_bounded_as_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: Service
+) -> None:
+    """P7: while the disk takes nothing, the newest so many reports are kept; a full spool drops its oldest."""
+    monkeypatch.setenv("HEADRACE_UNWRITTEN_REPORTS", "3")
+    monkeypatch.setenv("HEADRACE_SPOOL_BYTES", str(1 << 20))
+    service.misbehave = lambda request: Reply(500, {})
+    telemetry = _connect(tmp_path, service.url, report_every_s=0.1)
+    [held] = (tmp_path / "spool").iterdir()
+    moved = held.rename(tmp_path / "aside")
+    held.write_text("in the way")
+    _train(telemetry, range(300))
+    held.unlink()
+    moved.rename(held)
+    service.misbehave = lambda request: None
+    wait_until(lambda: bool(service.records))
+    _finish(telemetry)
+    dropped = service.records[-1][1]["dropped"]
+    numbers = [record["seq"] for _, record in service.records]
+    assert dropped > 0
+    assert dropped + len(numbers) == numbers[-1] + 1
+
+
 def test_a_disk_that_fails_is_one_warning_and_costs_no_report(
     tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
