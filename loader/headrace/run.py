@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Protocol
 
 from torch.distributed import Store  # type: ignore[attr-defined]
@@ -26,6 +24,7 @@ from headrace.ahead import ReadAhead
 from headrace.assemble import Assembler
 from headrace.data import Data
 from headrace.fetching import Fetcher
+from headrace.fingerprint import fingerprint
 from headrace.mix import PPM, Revision, revision_at, weights_at
 from headrace.plan import micro_batches
 from headrace.prefetch import Prefetcher
@@ -42,27 +41,6 @@ FETCH_THREADS = 32
 
 CLOSE_S = 0.4
 "what ending all threads takes at most, beside the time for the last reports"
-
-_ALIKE = (
-    "names",
-    "on_bad_data",
-    "transform_name",
-    "seed",
-    "seq_len",
-    "batch_sizes",
-    "micro_batch_size",
-    "lanes",
-    "packing",
-    "eos_id",
-    "bos_id",
-    "vocab_size",
-    "mix_lease_steps",
-    "shuffle",
-    "epochs",
-    "on_exhausted",
-    "remainder",
-    "uneven",
-)
 
 
 class Connect(Protocol):
@@ -115,7 +93,7 @@ class Run:
         self._stopped = False
         self._waits = Waits()
         self._joined: _Joined | None = None
-        self.start = broadcast_start(world, self._decide, _fingerprint(data, restored))
+        self.start = broadcast_start(world, self._decide, fingerprint(data, restored))
         if self._joined is None:
             self._joined = self._join(self.start.nonce, self.start.lineage)
         store, self._counts, self._telemetry = self._joined
@@ -217,7 +195,7 @@ class Run:
 
     @property
     def has_forked(self) -> bool:
-        """Whether this is a forked child of the process that made it: its threads, and who holds its locks, are gone."""
+        """Whether this is a forked child of the process that made it, without its threads and whoever holds its locks."""
         return self._prefetcher.has_forked
 
     @property
@@ -387,30 +365,3 @@ def recorded_revisions(
     for revision in known:
         by_id.pop(revision.id, None)
     return tuple(sorted(by_id.values(), key=lambda revision: revision.from_step))
-
-
-def _fingerprint(data: Data, restored: Restored) -> dict[str, object]:
-    """What every rank must have alike; each value short enough to be shown when one differs."""
-    config = data.config
-    shown = {name: getattr(config, name) for name in _ALIKE}
-    where = restored.position
-    return {
-        "headrace version": version("headrace"),
-        **shown,
-        "weights": dict(data.weights_ppm),
-        "max_epochs": {source.name: source.max_epochs for source in config.sources},
-        "data fingerprints": data.fingerprints,
-        "exclusions": {
-            listing.whole.name: [item.digest for item in listing.exclusions.items] for listing in data.listings
-        },
-        "exclude": {
-            listing.whole.name: [item.digest for item in listing.exclusions.items] for listing in data.listings
-        },
-        "step": where.step,
-        "counts": where.counts.tolist(),
-        "accumulators": where.accumulators.tolist(),
-        "lineage": restored.lineage,
-        "skip_steps": restored.skip_steps,
-        "eras": [[era.step, dict(era.changes)] for era in restored.eras],
-        "mix log": hashlib.blake2b(repr(restored.log).encode(), digest_size=8).hexdigest(),
-    }

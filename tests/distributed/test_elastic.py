@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.distributed.agents import Node, elastic, free_port, nodes, until
-from tests.distributed.test_stream import corpus, expected, orders
+from tests.distributed.test_stream import corpus, expected, orders, resumed
 from tests.distributed.torchrun import lines
 from tests.loader.corpora import Corpus
 
@@ -23,7 +23,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:source 'tiny' holds:UserWarning"
 
 
 def test_a_rank_killed_a_node_added_and_a_node_lost(corpus: Corpus, tmp_path: Path) -> None:
-    """E02, R09: 2 ranks, 2 again, 3 (which don't divide the batch), 2: from checkpoint to checkpoint one stream."""
+    """E02, R09, S03: 2 ranks, 2 again, 3 (which don't divide the batch), 2: from checkpoint to checkpoint one stream.
+
+    The rank dies by SIGKILL in the middle of a step, and from any checkpoint one process goes on exactly.
+    """
     given = orders(
         corpus,
         tmp_path,
@@ -64,10 +67,14 @@ def test_a_rank_killed_a_node_added_and_a_node_lost(corpus: Corpus, tmp_path: Pa
     assert [start["step"] for start in begun][:3] == [0, KILLED, JOINED]
     assert LOST <= begun[3]["step"] < STEPS
     written = [line for rank in range(3) for line in lines(tmp_path / f"rank-{rank}.jsonl")]
-    counted = []
+    counted, saved = [], []
     for step in range(STEPS):
         start = max(one["start"] for one in begun if one["step"] <= step)
         mine = [line for line in written if line["start"] == start and line["step"] == step]
         assert len({line["state"] for line in mine}) == 1
+        saved.append(json.loads(mine[0]["state"]))
         counted.append(sorted(sequence for line in mine for sequence in line["sequences"]))
-    assert counted == expected(corpus, STEPS)
+    whole = expected(corpus, STEPS)
+    assert counted == whole
+    for state in saved[::3]:
+        assert resumed(corpus, state, min(STEPS, state["step"] + 2)) == whole[state["step"] : state["step"] + 2]

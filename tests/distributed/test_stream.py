@@ -162,23 +162,6 @@ def test_four_ranks_at_their_own_pace(corpus: Corpus, tmp_path: Path) -> None:
     assert states(again) == states(job)[20:26]
 
 
-def test_a_rank_killed_in_the_middle_of_a_step(corpus: Corpus, tmp_path: Path) -> None:
-    """R09, S03: by SIGKILL at four ranks; from any checkpoint one process goes on exactly, and so do two ranks."""
-    whole = expected(corpus, 24)
-    first = tmp_path / "first"
-    job = torchrun("stream", first, 4, orders(corpus, first, 24, all_reduce=True, kill={"2": 9}))
-    assert job.code != 0
-    saved = states(job)
-    assert len(saved) >= 9
-    for step, state in enumerate(saved, start=1):
-        assert resumed(corpus, json.loads(state), min(24, step + 3)) == whole[step : step + 3]
-
-    second = tmp_path / "second"
-    again = torchrun("stream", second, 2, orders(corpus, second, 24, resume=str(first / "state-9.json")))
-    assert again.steps() == whole[9:]
-    assert resumed(corpus, json.loads(states(again)[4]), 24) == whole[14:]
-
-
 def test_a_restart_by_torchrun_itself(corpus: Corpus, tmp_path: Path) -> None:
     """The agent's store outlives the ranks: seals of the first attempt must not be taken for the second's."""
     again = orders(
