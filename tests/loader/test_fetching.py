@@ -159,7 +159,7 @@ def test_close_ends_the_threads_and_whoever_waits(source: Source) -> None:
     waiting.start()
     time.sleep(0.05)
     began = time.monotonic()
-    fetcher.close()
+    fetcher.close(timeout_s=0.5)
     waiting.join(5)
     assert time.monotonic() - began < 2
     assert "is closed" in str(failures[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -170,28 +169,28 @@ def test_close_is_quick_while_the_store_hangs(sources: list[Source], proxy: Prox
     assert fetching() == []
 
 
-def test_the_interpreter_ends_while_the_store_hangs(sources: list[Source], proxy: Proxy) -> None:
-    """Without `close`, with reads on their way."""
+def test_the_interpreter_ends_while_the_store_hangs(
+    store: Store, corpus: Corpus, proxy: Proxy, request: pytest.FixtureRequest
+) -> None:
+    """With reads on their way that nobody waits for."""
     script = (
-        "import sys, time\nfrom headrace import Loader, Source\n"
-        "loader = Loader([Source('web', sys.argv[1])], seq_len=16, global_batch_size=8, micro_batch_size=4, seed=1,"
-        " eos_id=0, lanes=8)\n"
-        "next(loader)\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        "import sys, time\n"
+        "from headrace.fetching import Fetcher\n"
+        "from headrace.places import Listed, parse_place\n"
+        "file = parse_place(sys.argv[1]).open(Listed('a', int(sys.argv[2])))\n"
+        "fetcher = Fetcher(lambda leg, block: file.read(block, 1), 1000, 8)\n"
+        "for number in range(20):\n"
+        "    fetcher.want((0, number), 1, 0)\n"
+        "time.sleep(0.5)\n"
+        "print(len(fetcher._threads), flush=True)\n"
     )
-    # With the cache of compiled kernels that other tests fill.
-    environment = {name: value for name, value in os.environ.items() if name != "HEADRACE_CACHE"}
-    with subprocess.Popen(
-        [sys.executable, "-c", script, sources[0].path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-    ) as process:
-        assert process.stdin is not None
+    proxy.faults = Faults(latency_s=30)
+    path = corpus.root / "web" / "00000.arrow"
+    uri = store.uri(f"{prefix_of(request)}/web/{path.name}", proxy.port)
+    command = [sys.executable, "-c", script, uri, str(path.stat().st_size)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        proxy.faults = Faults(latency_s=30)
-        time.sleep(0.2)
+        assert process.stdout.readline() == b"8\n"
         began = time.monotonic()
-        process.stdin.close()
         assert process.wait(20) == 0
         assert time.monotonic() - began < 10

@@ -15,8 +15,15 @@ from pyarrow import fs
 from headrace.errors import SourceError
 
 MAX_CONNECTIONS: Final = 64
-_STALL_S: Final = 2.0
-_STALL_LISTING_S: Final = 30.0
+
+QUICK_S: Final = 2.0
+"""Seconds without a byte after which a first try is given up; a thread can't end, nor the interpreter, before that."""
+
+PATIENT_S: Final = 5.0
+"""The same for later tries, so that a store which is always slow is read all the same."""
+
+LISTING_S: Final = 30.0
+"""The same for listings, which begin nothing else until they are done."""
 
 _S3_OPTIONS: Final = ("endpoint_override", "scheme", "region", "anonymous", "role_arn", "tls_ca_file_path")
 _GCS_OPTIONS: Final = ("endpoint_override", "scheme", "anonymous", "project_id")
@@ -30,11 +37,11 @@ _AZURE_OPTIONS: Final = (
 _constructing = threading.Lock()
 
 
-def file_system(scheme: str, path: str, options: str) -> tuple[Callable[[bool], fs.FileSystem], str, str]:
+def file_system(scheme: str, path: str, options: str) -> tuple[Callable[[float], fs.FileSystem], str, str]:
     """How to make the file system of `scheme://path?options`, the path inside it, and what tells its host from others.
 
-    The first takes whether it is for listings, which get longer before they are given up. Raises SourceError for an
-    option, a bucket or a container that can't be, and for a password in the URI.
+    The first takes the seconds without a byte after which a request is given up. Raises SourceError for an option, a
+    bucket or a container that can't be, and for a password in the URI.
     """
     shown = f"{scheme}://{path}"
     given = dict(parse_qsl(options, keep_blank_values=True))
@@ -60,8 +67,8 @@ def file_system(scheme: str, path: str, options: str) -> tuple[Callable[[bool], 
         if name not in allowed:
             raise SourceError(f"{shown} has the option {name!r}; {scheme} takes {', '.join(allowed)}")
 
-    def construct(for_listing: bool) -> fs.FileSystem:
-        return make(shown, host, dict(given), _STALL_LISTING_S if for_listing else _STALL_S)
+    def construct(stall_s: float) -> fs.FileSystem:
+        return make(shown, host, dict(given), stall_s)
 
     identity = "&".join(f"{name}={value}" for name, value in sorted(given.items()))
     return construct, f"{host}{slash}{rest}", identity
@@ -102,7 +109,7 @@ def _region(shown: str, bucket: str, options: dict[str, Any]) -> str:
 
 def _gcs(shown: str, bucket: str, options: dict[str, Any], stall_s: float) -> fs.FileSystem:
     options["anonymous"] = _flag(options.get("anonymous"))
-    return fs.GcsFileSystem(**options, retry_time_limit=datetime.timedelta(seconds=int(_STALL_S)))
+    return fs.GcsFileSystem(**options, retry_time_limit=datetime.timedelta(seconds=int(QUICK_S)))
 
 
 def _azure(shown: str, container: str, options: dict[str, Any], stall_s: float) -> fs.FileSystem:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -14,7 +16,7 @@ from pyarrow import NativeFile, fs
 
 from headrace.places.disk_cache import DiskCache
 from headrace.places.file import ChangedError, Listed, Memory
-from headrace.places.filesystem import file_system
+from headrace.places.filesystem import LISTING_S, PATIENT_S, QUICK_S, file_system
 from headrace.places.retry import retried
 
 PIECE_BYTES: Final = 8 << 20
@@ -27,32 +29,32 @@ class Remote:
     `bytes_fetched` counts what came over the network. `stop` set ends all waiting for another try.
     """
 
-    def __init__(self, construct: Callable[[bool], fs.FileSystem], identity: str, cache: DiskCache | None) -> None:
+    def __init__(self, construct: Callable[[float], fs.FileSystem], identity: str, cache: DiskCache | None) -> None:
         self._construct = construct
-        self._reads: fs.FileSystem | None = None
+        self._made: dict[float, fs.FileSystem] = {}
         self._lock = threading.Lock()
         self.identity = identity
         self.cache = cache
         self.bytes_fetched = 0
         self.stop = threading.Event()
 
-    @property
-    def reads(self) -> fs.FileSystem:
-        """The file system that reads go through."""
+    def files(self, stall_s: float) -> fs.FileSystem:
+        """The file system that gives a request up after `stall_s` without a byte."""
         with self._lock:
-            if self._reads is None:
-                self._reads = self._construct(False)
-            return self._reads
+            made = self._made.get(stall_s)
+            if made is None:
+                made = self._made[stall_s] = self._construct(stall_s)
+            return made
 
     def file(self, name: str, path: str, listed: Listed | None) -> RemoteFile:
         """The object at `path`, called `name` in errors, as it was `listed`, or else as it is now; raises OSError."""
         if listed is not None:
             return RemoteFile(self, name, path, listed.size_bytes, listed.mtime_ns)
-        info = retried(lambda: self.reads.get_file_info(path), self.stop)
+        info = retried(lambda _: self.files(LISTING_S).get_file_info(path), self.stop)
         if info.type == fs.FileType.NotFound:
-            raise FileNotFoundError(2, "there is no such object")
+            raise FileNotFoundError(errno.ENOENT, "there is no such object")
         if info.type != fs.FileType.File:
-            raise IsADirectoryError(21, "it is a prefix, not an object")
+            raise IsADirectoryError(errno.EISDIR, "it is a prefix, not an object")
         return RemoteFile(self, name, path, info.size, info.mtime_ns)
 
     def listing(self, path: str) -> list[Listed]:
@@ -60,9 +62,9 @@ class Remote:
 
         For an object itself, that object under an empty path; nothing where there is nothing. Raises OSError.
         """
-        lister = self._construct(True)
+        lister = self.files(LISTING_S)
         below = retried(
-            lambda: lister.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True)), self.stop
+            lambda _: lister.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True)), self.stop
         )
         prefix = f"{path}/"
         found = [
@@ -71,21 +73,21 @@ class Remote:
             if info.size is not None  # a folder's is None, and that is much quicker to ask than its type
         ]
         if not found:
-            info = retried(lambda: lister.get_file_info(path), self.stop)
+            info = retried(lambda _: lister.get_file_info(path), self.stop)
             return [Listed("", info.size, info.mtime_ns)] if info.type == fs.FileType.File else []
         return sorted(found, key=lambda one: one.path)
 
     def children(self, path: str) -> list[str]:
         """Names of what lies directly below `path`; nothing where that can't be listed."""
         try:
-            below = self._construct(True).get_file_info(fs.FileSelector(path, allow_not_found=True))
+            below = self.files(LISTING_S).get_file_info(fs.FileSelector(path, allow_not_found=True))
         except OSError:
             return []
         return sorted(info.base_name for info in below)
 
     def write(self, path: str, content: bytes) -> None:
         """Writes an object, which appears whole; raises OSError."""
-        with self._construct(True).open_output_stream(path) as stream:
+        with self.files(LISTING_S).open_output_stream(path) as stream:
             stream.write(content)
 
     def count_fetched(self, size: int) -> None:
@@ -120,33 +122,24 @@ class RemoteFile:
 
     def read_ranges(self, ranges: list[tuple[int, int]]) -> list[Memory]:
         """See `File.read_ranges`."""
-        handle: NativeFile | None = None
+        reading = _Reading(self)
         parts: list[Memory] = []
         for start, size in ranges:
             key = json.dumps([*self.identity, start, size])
             part = None if self.remote.cache is None else self.remote.cache.get(key, size)
             if part is None:
-                handle = handle or retried(self._open, self.remote.stop)
-                part = self._fetch(handle, start, size)
+                part = reading.fetch(start, size)
                 if self.remote.cache is not None:
                     self.remote.cache.put(key, part)
             parts.append(part)
         return parts
 
-    def _fetch(self, handle: NativeFile, start: int, size: int) -> Memory:
-        pieces: list[bytes] = []
-        for first in range(start, start + size, PIECE_BYTES):
-            wanted = min(PIECE_BYTES, start + size - first)
-            pieces.append(retried(lambda first=first, wanted=wanted: _read(handle, first, wanted), self.remote.stop))  # type: ignore[misc]  # bound at once
-        self.remote.count_fetched(size)
-        return np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
-
-    def _open(self) -> NativeFile:
-        """The object opened, after a check that it is still the version that was listed."""
+    def open(self, stall_s: float) -> NativeFile:
+        """The object opened, after a check that it is still the version that was listed; raises OSError."""
         try:
-            handle = self.remote.reads.open_input_file(self.path)
+            handle = self.remote.files(stall_s).open_input_file(self.path)
         except FileNotFoundError as error:
-            raise FileNotFoundError(2, "it is gone since it was listed") from error
+            raise FileNotFoundError(errno.ENOENT, "it is gone since it was listed") from error
         found = handle.size()
         if found != self.size_bytes:
             raise ChangedError(f"changed from {self.size_bytes} to {found} bytes since it was listed")
@@ -160,11 +153,31 @@ class RemoteFile:
         return handle
 
 
-def _read(handle: NativeFile, start: int, size: int) -> bytes:
-    content: bytes = handle.read_at(size, start)  # type: ignore[call-arg]  # the stub lacks the offset
-    if len(content) != size:
-        raise OSError(5, f"{len(content)} bytes came where {size} were asked for at byte {start}")
-    return content
+class _Reading:
+    """An object being read: opened at the first range, and anew for every try after a failed one."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        self._handle: NativeFile | None = None
+
+    def fetch(self, start: int, size: int) -> Memory:
+        """One range, piece by piece."""
+        remote = self._file.remote
+        pieces: list[bytes] = []
+        for first in range(start, start + size, PIECE_BYTES):
+            piece = partial(self._piece, first, min(PIECE_BYTES, start + size - first))
+            pieces.append(retried(piece, remote.stop))
+        remote.count_fetched(size)
+        return np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), np.uint8)
+
+    def _piece(self, start: int, size: int, tries: int) -> bytes:
+        if self._handle is None or tries:
+            self._handle = None
+            self._handle = self._file.open(PATIENT_S if tries else QUICK_S)
+        content: bytes = self._handle.read_at(size, start)  # type: ignore[call-arg]  # the stub lacks the offset
+        if len(content) != size:
+            raise OSError(errno.EIO, f"{len(content)} bytes came where {size} were asked for at byte {start}")
+        return content
 
 
 def _text(value: bytes | None) -> str:

@@ -39,8 +39,8 @@ def is_passing(error: OSError) -> bool:
     return _REFUSALS.search(text) is None
 
 
-def retried(work: Callable[[], T], stop: threading.Event) -> T:
-    """What `work` returns, tried again with growing waits while its OSErrors are passing ones, for `LIMIT_S`.
+def retried(work: Callable[[int], T], stop: threading.Event) -> T:
+    """What `work(tries so far)` returns, tried again with growing waits, for `LIMIT_S`, while its OSErrors are passing.
 
     `stop` ends the waiting, and nothing is begun after it. Raises the last error, saying how often it was tried.
     """
@@ -49,7 +49,7 @@ def retried(work: Callable[[], T], stop: threading.Event) -> T:
         if stop.is_set():
             raise InterruptedError(errno.EINTR, "the loader is being closed")
         try:
-            return work()
+            return work(tries)
         except OSError as error:
             tries += 1
             wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (tries - 1)) * _random.uniform(0.75, 1.25)

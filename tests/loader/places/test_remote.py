@@ -216,7 +216,7 @@ def test_other_clouds_are_reached_and_named(monkeypatch: pytest.MonkeyPatch) -> 
         place = parse_place(uri)
         assert place.remote is not None
         assert place.path == "container/web"
-        assert place.remote.reads.type_name == "abfs"
+        assert place.remote.files(2.0).type_name == "abfs"
 
 
 def test_a_remote_place_has_no_local_path() -> None:
