@@ -195,7 +195,7 @@ class Run:
 
     @property
     def has_forked(self) -> bool:
-        """Whether this is a forked child of the process that made it, without its threads and whoever holds its locks."""
+        """Whether this is a forked child of the process that made it, where its threads and locks are lost."""
         return self._prefetcher.has_forked
 
     @property
