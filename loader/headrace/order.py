@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from headrace.kernels import compiled
 from headrace.permute import TABLE_LIMIT, feistel, fill_table, key_of, permutation, subkey
+from headrace.search import last_at_most
 
 Ints = npt.NDArray[np.int64]
 
@@ -157,7 +158,7 @@ def _cut(starts: Ints, order: Ints, begin: Ints, count: Ints, limit: int, out: I
         end = begin[i] + count[i]
         if at < 0 or end > limit:
             return -1
-        block = np.searchsorted(starts, at, side="right") - 1
+        block = last_at_most(starts, at)
         while at < end:
             stop = min(end, starts[block + 1])
             if stop > at:

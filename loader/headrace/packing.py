@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray as _carray  # type: ignore[attr-defined]
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
 from headrace.kernels import compiled
 from headrace.permute import permutation
+from headrace.search import last_at_most
 
 Ints = npt.NDArray[np.int64]
 
@@ -55,17 +55,24 @@ def order_documents(key: int | None, starts: Ints, lengths: Ints, num_separators
 
 
 @intrinsic
-def _pointer_at(typing_context: Any, address: Any) -> Any:
-    """An integer address as a pointer."""
+def _array_at(typing_context: Any, address: Any, size: Any, like: Any) -> Any:
+    """The array (size,) at an integer address, of the type of `like`'s elements."""
+    array_type = types.Array(like.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], cgutils.voidptr_t)
+        from numba.np import arrayobj  # noqa: PLC0415  # loads much, and only compiling needs it
 
-    return types.voidptr(address), generate
+        arrays: Any = arrayobj
+        array = arrays.make_array(array_type)(context, builder)
+        item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(like.dtype)))
+        data = builder.inttoptr(args[0], array.data.type)
+        arrays.populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
+        return array._getvalue()
+
+    return array_type(address, size, like), generate
 
 
-pointer_at: Any = _pointer_at
-array_at: Any = _carray
+array_at: Any = _array_at
 
 
 @compiled
@@ -149,10 +156,10 @@ def write_spans(
     for span in range(spans.shape[0]):
         row, column, offset, left, num_documents = spans[span, 0:5]
         row -= first_sequence
-        tokens = array_at(pointer_at(spans[span, 5]), (np.int64(1) << 48,), stored.dtype)
-        begins = array_at(pointer_at(spans[span, 6]), (num_documents,), np.int64)
-        edges = array_at(pointer_at(spans[span, 7]), (num_documents + 1,), np.int64)
-        document = np.searchsorted(edges, offset, side="right") - 1
+        tokens = array_at(spans[span, 5], np.int64(1) << 48, stored)
+        begins = array_at(spans[span, 6], num_documents, spans)
+        edges = array_at(spans[span, 7], num_documents + 1, spans)
+        document = last_at_most(edges, offset)
         worst = np.uint64(0)
         filled[row] += left
         while left > 0:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from headrace.collecting import without_collecting
+
+from tests.loader.corpora import numbered, write_corpus
 
 
 def test_it_rests_inside_and_is_as_it_was_afterwards() -> None:
@@ -41,3 +45,20 @@ def test_a_loader_without_a_job_needs_neither_an_http_client_nor_pyarrow() -> No
     script = "import sys, headrace; headrace.Loader; print(*{'httpx', 'pyarrow', 'psutil', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= {"yaml"}  # numba imports that one where it is installed
+
+
+def test_the_first_batch_needs_no_compiler_once_kernels_are_kept(tmp_path: Path) -> None:
+    """What numba loads to compile, its array functions above all, costs a third of the time to the first batch."""
+    corpus = write_corpus(tmp_path, {"web": [numbered([50] * 40)]}, layouts=("headrace",))
+    script = (
+        "import sys\nfrom headrace import Loader, Source\n"
+        f"loader = Loader([Source('web', {str(corpus.root / 'web')!r})], seq_len=16, global_batch_size=8,\n"
+        "    micro_batch_size=4, seed=1, eos_id=0, job=None, rank=0, world_size=1)\n"
+        "next(loader)\nprint('numba.np.arrayobj' in sys.modules)"
+    )
+    environment = os.environ | {"HEADRACE_CACHE": str(tmp_path / "cache")}
+    said = [
+        subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [done.stdout.strip() for done in said] == ["True", "False"]
