@@ -138,8 +138,6 @@ class Run:
     def _fetch_ahead(self, blocks: BlockCache) -> Fetcher | None:
         """Start fetching ahead what lies on object storage; None where nothing does."""
         data = self._data
-        for remote in data.remotes():
-            remote.stop.clear()
         if not any(data.fetched_legs):
             return None
         fetcher = Fetcher(blocks.fetch, data.fetch_bytes, FETCH_THREADS)
@@ -225,6 +223,8 @@ class Run:
             self._seals.end()
         if self._fetcher is not None:
             self._fetcher.close(timeout_s=max(0.0, CLOSE_S - (time.monotonic() - began)))
+        for remote in self._data.remotes():
+            remote.resume()
         self._pieces.clear()
         cuts = self._pieces.cuts
         if cuts is not None:
@@ -235,7 +235,7 @@ class Run:
     def _stop(self) -> None:
         self._stopped = True
         for remote in self._data.remotes():
-            remote.stop.set()
+            remote.interrupt()
         if self._fetcher is not None:
             self._fetcher.stop()
 

@@ -52,6 +52,7 @@ def test_the_defaults() -> None:
         ({"prefetch": -1}, "prefetch is -1"),
         ({"mix_lease_steps": 0}, "mix_lease_steps is 0"),
         ({"cache_bytes": 10}, "cache_bytes is 10"),
+        ({"disk_cache_bytes": -1}, "disk_cache_bytes is -1; it must be a whole number from 0"),
         ({"total_steps": -5}, "total_steps is -5"),
         ({"resume_wait_s": -1}, "resume_wait_s is -1; it must be a number of seconds from 0 to 86400"),
         ({"resume_wait_s": "10"}, "resume_wait_s is '10'"),
@@ -180,3 +181,13 @@ def test_what_cant_be_left_out_is_refused(given: Any, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Source("web", "/data/web", exclude=given)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("given", ["", 7, ()])
+def test_an_index_that_is_no_place_is_refused(given: object) -> None:
+    with pytest.raises(ConfigError, match=r"index of source 'web' is .*; it must be a path, a URI or None"):
+        Source("web", "/data/web", index=given)  # type: ignore[arg-type]
+
+
+def test_an_index_is_kept_as_text() -> None:
+    assert Source("web", "/data/web", index=Path("/data/web.parquet")).index == "/data/web.parquet"  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,23 @@ def test_a_resumed_run_goes_on_the_same(corpus: Corpus, sources: list[Source]) -
         loader.load_state_dict(state)
         delivered += [sequences(take_step(loader)) for _ in range(12)][6:]
     assert delivered == whole
+
+
+def test_what_is_left_out_on_a_resume_is_read_after_the_run_before_was_closed(
+    corpus: Corpus, sources: list[Source], tmp_path: Path
+) -> None:
+    """Counting rows reads blocks between one run and the next."""
+    (tmp_path / "drop.csv").write_text("path,row\n00000.arrow,1\n00000.arrow,3\n")
+    web = replace(sources[0], exclude=str(tmp_path / "drop.csv"))
+    with open_loader(sources) as loader:
+        for _ in range(3):
+            take_step(loader)
+        state = loader.state_dict()
+    with open_loader([web, sources[1]]) as loader:
+        take_step(loader)
+        loader.load_state_dict(state)
+        take_step(loader)
+        assert loader.trace(1)
 
 
 def test_weights_that_change_midway_change_nothing_else(corpus: Corpus, sources: list[Source]) -> None:

@@ -26,7 +26,7 @@ PIECE_BYTES: Final = 8 << 20
 class Remote:
     """One store with one set of options; see `connect`. For several threads.
 
-    `bytes_fetched` counts what came over the network. `stop` set ends all waiting for another try.
+    `bytes_fetched` counts what came over the network.
     """
 
     def __init__(self, construct: Callable[[float], fs.FileSystem], identity: str, cache: DiskCache | None) -> None:
@@ -89,6 +89,14 @@ class Remote:
         """Writes an object, which appears whole; raises OSError."""
         with self.files(LISTING_S).open_output_stream(path) as stream:
             stream.write(content)
+
+    def interrupt(self) -> None:
+        """Lets nothing be tried again or begun until `resume`, so that readers end with the requests they are in."""
+        self.stop.set()
+
+    def resume(self) -> None:
+        """What is asked for from now on is read; what was interrupted stays so."""
+        self.stop = threading.Event()
 
     def count_fetched(self, size: int) -> None:
         """Adds to `bytes_fetched`."""
