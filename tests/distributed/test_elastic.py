@@ -64,7 +64,9 @@ def test_a_rank_killed_a_node_added_and_a_node_lost(corpus: Corpus, tmp_path: Pa
     begun = starts()
     print("starts (world size, from step):", [(start["world_size"], start["step"]) for start in begun])
     assert [start["world_size"] for start in begun] == [2, 2, 3, 2]
-    assert [start["step"] for start in begun][:3] == [0, KILLED, JOINED]
+    assert begun[0]["step"] == 0
+    assert KILLED - 1 <= begun[1]["step"] <= KILLED, "the last step before the kill may not be saved yet"
+    assert begun[2]["step"] == JOINED
     assert LOST <= begun[3]["step"] < STEPS
     written = [line for rank in range(3) for line in lines(tmp_path / f"rank-{rank}.jsonl")]
     counted, saved = [], []
