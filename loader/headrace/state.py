@@ -25,7 +25,7 @@ from headrace.mix import PPM, Revision, weights_at
 from headrace.plan import Position
 
 FORMAT = 1
-"the number of the format that this version writes"
+"the number of the format that this version writes; the first, so that no older one needs an upgrade"
 
 MAX_LOG = 256
 "revisions kept in a checkpoint; older ones are folded into one"
