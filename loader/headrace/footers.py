@@ -21,7 +21,7 @@ from headrace.places import Listed, Place
 log = logging.getLogger("headrace")
 
 _MAX_THREADS: Final = 16
-_REMOTE_THREADS: Final = 64
+_REMOTE_THREADS: Final = 128
 _FILES_AT_ONCE: Final = 8
 _QUICK_S: Final = 0.002
 "what a footer takes at most that is in the page cache, with room to spare"

@@ -14,7 +14,7 @@ from pyarrow import fs
 
 from headrace.errors import SourceError
 
-MAX_CONNECTIONS: Final = 64
+MAX_CONNECTIONS: Final = 128
 
 QUICK_S: Final = 2.0
 """Seconds without a byte after which a first try is given up; a thread can't end, nor the interpreter, before that."""
