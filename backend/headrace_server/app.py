@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from . import caretaker, health, openapi
 from .audit import endpoints as audit
@@ -29,7 +30,7 @@ from .rollups import service as rollups
 from .runtime import Runtime, build_runtime
 from .series import endpoints as series
 from .settings import Settings
-from .site import add_site
+from .site import SITE, add_site, is_site_path
 
 FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events)
 
@@ -68,10 +69,18 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     return _to_response(request, invalid_request(error.errors()))
 
 
+def _leads_somewhere(request: Request) -> bool:
+    """Whether some method is possible on the path, the dashboard's route for every path aside."""
+    if is_site_path(request.url.path):
+        return True
+    routes = (route for route in request.app.routes if getattr(route, "name", "") != SITE)
+    return any(route.matches(request.scope)[0] is not Match.NONE for route in routes)
+
+
 async def _on_http(request: Request, error: Exception) -> Response:
     """What the router and the body parser raise by themselves."""
     assert isinstance(error, HTTPException)
-    if error.status_code == 404:
+    if error.status_code == 404 or (error.status_code == 405 and not _leads_somewhere(request)):
         return _to_response(request, NotFoundError("no such resource"))
     if error.status_code == 405:
         return _to_response(request, MethodNotAllowedError(f"{request.method} is not possible here"))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+import uvloop
 
 from . import migration
 from .app import build_app
@@ -138,4 +139,4 @@ def serve(settings: Settings, ready_file: Path | None = None) -> None:
     if ready_file is not None:
         ready_file.unlink(missing_ok=True)  # one from an earlier start would name a dead address
     with suppress(KeyboardInterrupt), listener:
-        asyncio.run(_serve(settings, listener, ready_file))
+        uvloop.run(_serve(settings, listener, ready_file))

@@ -16,6 +16,10 @@ _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Head
 (or <code>npm ci &amp;&amp; npm run build</code> in <code>frontend/</code>) and load this page again.</p></html>"""
 
 
+SITE = "site"
+"""The name of the route that serves the dashboard."""
+
+
 def is_site_path(path: str) -> bool:
     """Whether a path belongs to the dashboard rather than to the service."""
     return path.lstrip("/").partition("/")[0] not in _SERVER_PREFIXES
@@ -57,4 +61,4 @@ def add_site(app: FastAPI, settings: Settings) -> None:
             raise NotFoundError(f"no such resource: /{path[:200]}")
         return _page(root, path)
 
-    app.add_route("/{path:path}", site, methods=["GET", "HEAD"], include_in_schema=False)
+    app.add_route("/{path:path}", site, methods=["GET", "HEAD"], name=SITE, include_in_schema=False)

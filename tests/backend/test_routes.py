@@ -103,5 +103,8 @@ async def test_scopes_open_only_what_they_say(world: World) -> None:
 async def test_unknown_paths_and_methods_are_problems_too(world: World) -> None:
     missing = await world.viewer.get("/api/v1/nothing")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE"):
+        missing = await world.viewer.request(method, "/api/v1/nothing")
+        assert (missing.status_code, missing.json()["code"]) == (404, "not_found"), method
     wrong = await world.viewer.delete("/api/v1/projects")
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")

@@ -90,18 +90,20 @@ async def sources_of(session: AsyncSession, job_ids: Sequence[int]) -> dict[int,
 
 
 async def newest_attempts(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, models.Attempt]:
-    """The newest attempt of each job that has one."""
+    """The newest attempt of each job that has one: the last to start, whenever it was registered."""
     attempt = models.Attempt
-    newest = (
-        sa.select(attempt.job_id, sa.func.max(attempt.number).label("number"))
-        .where(attempt.job_id.in_(job_ids))
-        .group_by(attempt.job_id)
-        .subquery()
+    place = sa.func.row_number().over(
+        partition_by=attempt.job_id, order_by=(attempt.started_at.desc(), attempt.number.desc())
     )
-    query = sa.select(attempt).join(
-        newest, sa.and_(newest.c.job_id == attempt.job_id, newest.c.number == attempt.number)
-    )
+    ranked = sa.select(attempt.id, place.label("place")).where(attempt.job_id.in_(job_ids)).subquery()
+    query = sa.select(attempt).join(ranked, ranked.c.id == attempt.id).where(ranked.c.place == 1)
     return {row.job_id: row for row in await session.scalars(query)}
+
+
+async def last_number(session: AsyncSession, job_id: int) -> int:
+    """The number of the attempt that was registered last; 0 before the first."""
+    query = sa.select(sa.func.max(models.Attempt.number)).where(models.Attempt.job_id == job_id)
+    return await session.scalar(query) or 0
 
 
 async def attempts_of(session: AsyncSession, job_id: int) -> Sequence[models.Attempt]:

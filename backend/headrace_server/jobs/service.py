@@ -177,22 +177,27 @@ def _describe_attempt(row: AttemptRow) -> Attempt:
 
 
 async def start_attempt(work: Work, job: JobRow, body: AttemptCreate) -> Attempt:
-    """Register a start, once by its id, and supersede the live one. ``job`` must be locked. Raises ConflictError."""
+    """Register a start, once by its id, and supersede the live one. ``job`` must be locked. Raises ConflictError.
+
+    A start before the newest one, which a node tells of when it delivers what was left behind, is superseded at birth.
+    """
     held = await repository.attempt_by_uuid(work.session, body.id)
     if held is not None:
         if held.job_id != job.id:
             raise ConflictError(f"attempt id {body.id} is taken; every start needs a new UUID")
         return _describe_attempt(held)
     newest = await access.newest_attempt(work, job)
-    await repository.supersede_live(work.session, job.id, work.now)
+    late = newest is not None and body.started_at < newest.started_at
+    if not late:
+        await repository.supersede_live(work.session, job.id, work.now)
     row = AttemptRow(
         uuid=body.id,
         job_id=job.id,
-        number=1 if newest is None else newest.number + 1,
-        state="live",
+        number=1 + await repository.last_number(work.session, job.id),
+        state="superseded" if late else "live",
         state_reason=None,
         created_at=work.now,
-        ended_at=None,
+        ended_at=work.now if late else None,
         **body.model_dump(exclude={"id"}),
     )
     work.session.add(row)

@@ -29,11 +29,11 @@ class Span:
 
 
 async def attempts_with_reports(session: AsyncSession, job_id: int) -> Sequence[models.Attempt]:
-    """Attempts of a job that have reported, oldest first."""
+    """Attempts of a job that have reported, in the order they started."""
     reported = sa.exists().where(Report.attempt_id == models.Attempt.id)
     rolled_up = sa.exists().where(models.JobRollup.attempt_id == models.Attempt.id)
     query = sa.select(models.Attempt).where(models.Attempt.job_id == job_id, sa.or_(reported, rolled_up))
-    return (await session.scalars(query.order_by(models.Attempt.number))).all()
+    return (await session.scalars(query.order_by(models.Attempt.started_at, models.Attempt.number))).all()
 
 
 def _between(x: Any, low: float | None, high: float | None) -> sa.ColumnElement[bool]:

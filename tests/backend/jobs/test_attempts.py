@@ -31,11 +31,11 @@ async def test_a_newer_start_supersedes_the_older(world: World) -> None:
 
 async def test_starts_at_once_are_numbered_without_gaps_and_one_is_live(world: World) -> None:
     job = await world.job()
-    bodies = [attempt_body() for _ in range(8)]
+    bodies = [attempt_body(started_at=1000.0 + i) for i in range(8)]
     replies = await asyncio.gather(*(world.loader.post(f"{job}/attempts", json=body) for body in bodies))
     assert sorted(reply.json()["number"] for reply in replies) == list(range(1, 9))
-    states = [a["state"] for a in (await world.get(f"{job}/attempts"))["items"]]
-    assert states == ["superseded"] * 7 + ["live"]
+    states = {a["id"]: a["state"] for a in (await world.get(f"{job}/attempts"))["items"]}
+    assert [states[body["id"]] for body in bodies] == ["superseded"] * 7 + ["live"], "the last to start"
 
 
 async def test_an_id_belongs_to_one_job(world: World) -> None:
@@ -83,3 +83,22 @@ async def test_a_wrong_start_is_refused(world: World) -> None:
     for change in wrong:
         assert (await world.loader.post(f"{job}/attempts", json=attempt_body(**change))).status_code == 422
     assert (await world.loader.patch(f"{job}/attempts/{uuid.uuid4()}", json={"state": "live"})).status_code == 422
+
+
+async def test_a_start_that_was_never_heard_of_comes_late_and_changes_nothing_live(world: World) -> None:
+    """A node that was cut off delivers what an earlier start left behind, after a newer start has begun."""
+    job = await world.job()
+    newer = await world.attempt(job, started_at=2000.0, resumed_from_step=20)
+    await world.report(job, newer, record(0, 0, 24), record(1, 0, 24))
+    before = await world.get(job)
+    late = await world.attempt(job, started_at=1000.0)
+    reply = await world.report(job, late, record(0, 0, 10), record(1, 0, 10), record(0, 1, 30), record(1, 1, 30))
+    assert reply["accepted"] == 4
+    states = [(a["number"], a["state"]) for a in (await world.get(f"{job}/attempts"))["items"]]
+    assert states == [(1, "live"), (2, "superseded")]
+    assert await world.get(job) == before
+    line = (await world.get(f"{job}/series", metric="queue_depth"))["points"]
+    assert [point["x"] for point in line] == [10, 24], "the newer start has trained step 30 again"
+    third = await world.attempt(job, started_at=3000.0)
+    assert (await world.get(job))["attempt"] == 3
+    assert (await world.loader.post(f"{job}/attempts", json=third)).json()["state"] == "live"
