@@ -24,6 +24,8 @@ MARGIN = 64
 "sequences that no source is ever ahead of its weight"
 
 _CHUNK = 1 << 16
+_MANY = 1 << 42
+"sequences a million times as many as which are still whole numbers of 64 bits"
 
 
 @compiled
@@ -94,7 +96,8 @@ def _advance(weights: Ints, accumulators: Ints, num_sequences: int, left: Ints |
             break
         retire(live, accumulators, left)
         # Up to a little before the next source is used up nothing is clamped; then one sequence after another.
-        ahead = np.where(live > 0, (left - MARGIN) * PPM // np.maximum(live, 1), num_sequences)
+        room = np.minimum(left, _MANY) - MARGIN
+        ahead = np.where(live > 0, room * PPM // np.maximum(live, 1), num_sequences)
         free = max(0, min(num_sequences, int(ahead.min())))
         taken = _advance(live, accumulators, free, None)
         scratch = np.empty(min(num_sequences - free, _CHUNK), np.int32)

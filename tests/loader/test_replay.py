@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from headrace.ends import NO_CAP
 from headrace.mix import Revision, assign, weights_at
 from headrace.plan import Position
 from headrace.replay import advance
@@ -60,3 +61,15 @@ def test_ten_million_steps_cost_what_ten_thousand_do() -> None:
     print(f"{10_000_000 / (time.perf_counter() - began):,.0f} steps a second")
     assert reached.counts.sum() == 512 * 10_000_000
     assert abs(reached.accumulators).max() < 1_000_000
+
+
+def test_a_source_without_a_cap_beside_one_with_a_cap_costs_no_more() -> None:
+    """The steps before, and all after the capped source is used up, are skipped too, however many."""
+    names, caps = ["a", "b"], np.array([NO_CAP, 7_000_000], np.int64)
+    log = [Revision("config:1", 0, {"a": 700_001, "b": 299_999})]
+    start = Position.start(2)
+    began = time.perf_counter()
+    reached = advance(start, log, names, ((0, 64),), 10**9, caps)
+    assert time.perf_counter() - began < 30
+    assert reached.counts.tolist() == [64 * 10**9 - 7_000_000, 7_000_000]
+    assert reached.accumulators.sum() == 0
