@@ -1,6 +1,17 @@
 """Every change is in the log, newest first, to those of its project."""
 
-from tests.backend.world import World
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from headrace_server import migration
+from headrace_server.rollups import service as rollups
+from headrace_server.settings import Settings
+
+from tests.backend.builders import record
+from tests.backend.postgres import PostgresServer
+from tests.backend.world import World, running_world
 
 
 async def test_changes_are_logged_with_their_request(world: World) -> None:
@@ -41,3 +52,39 @@ async def test_nothing_logged_is_a_secret(world: World) -> None:
     text = (await person.get("/api/v1/audit", params={"limit": 200})).text
     assert "key.create" in text and "session.open" in text
     assert made.json()["key"] not in text
+
+
+async def test_the_database_lets_nobody_change_the_log(world: World) -> None:
+    await world.job()
+    for statement in ("UPDATE audit_event SET actor = 'nobody'", "DELETE FROM audit_event"):
+        with pytest.raises(sa.exc.DBAPIError, match="append-only"):
+            async with world.runtime.database.write() as session:
+                await session.execute(sa.text(statement))
+    actors = {event["actor"] for event in (await world.get("/api/v1/audit"))["items"]}
+    assert actors == {"key:ingest", "test"}
+
+
+async def test_on_postgres_the_owner_of_the_log_has_no_permission_to_change_it(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """The server's own role, as in use: it owns the tables and is no superuser."""
+    name = postgres.create()
+    with psycopg.connect(postgres.uri_of(name), autocommit=True) as admin:
+        admin.execute("CREATE ROLE headrace LOGIN")
+        admin.execute(f"GRANT ALL ON DATABASE {name} TO headrace")
+        admin.execute("GRANT ALL ON SCHEMA public TO headrace")
+    uri = postgres.uri_of(name).replace("//postgres:@", "//headrace:@")
+    settings = Settings(data_dir=tmp_path, database_url=uri)
+    await migration.migrate(settings)
+    async with running_world(settings) as world:
+        job, attempt = await world.running_job()
+        await world.report(job, attempt, record(time=world.clock.now))
+        await rollups.housekeeping(world.runtime)
+        for verb in ("UPDATE audit_event SET actor = 'nobody'", "DELETE FROM audit_event", "TRUNCATE audit_event"):
+            with pytest.raises(sa.exc.DBAPIError, match="permission denied for table audit_event"):
+                async with world.runtime.database.write() as session:
+                    await session.execute(sa.text(verb))
+        assert (await world.get("/api/v1/audit"))["items"]
+    postgres.drop(name)
+    with psycopg.connect(postgres.uri, autocommit=True) as admin:
+        admin.execute("DROP ROLE headrace")
