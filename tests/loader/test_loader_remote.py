@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from headrace import HeadraceError, Loader, ShardError, Source
+from headrace.formats import Block
+from headrace.reader import SourceReader
 
 from tests.loader.corpora import Corpus, open_loader, random_corpus, sequences, take_step
 from tests.loader.object_store import Faults, Proxy, Store
@@ -122,17 +124,31 @@ def test_the_disk_cache_spares_the_network(corpus: Corpus, sources: list[Source]
     assert proxy.counts["HEAD"] == before[1]
 
 
-def test_blocks_are_there_before_they_are_needed(sources: list[Source], proxy: Proxy) -> None:
-    """With every answer 100 ms late, steps after the first few come at once."""
-    with open_loader(sources) as loader:
+def test_blocks_are_there_before_they_are_needed(
+    sources: list[Source], proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first steps, with every answer 100 ms late, whoever makes the batches fetches nothing itself."""
+    fetched_by: list[str] = []
+    fetch = SourceReader.fetch
+
+    def recorded(reader: SourceReader, block: int) -> Block:
+        fetched_by.append(threading.current_thread().name)
+        return fetch(reader, block)
+
+    monkeypatch.setattr(SourceReader, "fetch", recorded)
+    with open_loader(sources, prefetch=0) as loader:
+        proxy.faults = Faults(latency_s=0.1)
         for _ in range(3):
             take_step(loader)
-        time.sleep(1.5)
-        proxy.faults = Faults(latency_s=0.1)
-        began = time.perf_counter()
-        for _ in range(10):
+        deadline = time.monotonic() + 20
+        while (before := proxy.counts.total()) and time.monotonic() < deadline:
+            time.sleep(0.5)
+            if proxy.counts.total() == before:
+                break
+        del fetched_by[:]
+        for _ in range(30):
             take_step(loader)
-        assert time.perf_counter() - began < 0.1
+    assert set(fetched_by) <= {"headrace-fetch"}
 
 
 def test_a_shard_that_goes_away_stops_the_run_by_name(
