@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import sqlalchemy as sa
+from pydantic_core import from_json
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
@@ -46,8 +47,10 @@ def _on_sqlite_begin(connection: sa.Connection) -> None:
 def build_engine(settings: Settings) -> AsyncEngine:
     """An engine for ``settings.url``; opens nothing yet."""
     if not settings.is_sqlite:
-        return create_async_engine(settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True)
-    engine = create_async_engine(settings.url, pool_size=8, max_overflow=24)
+        return create_async_engine(
+            settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True, json_deserializer=from_json
+        )
+    engine = create_async_engine(settings.url, pool_size=8, max_overflow=24, json_deserializer=from_json)
     sa.event.listen(engine.sync_engine, "connect", _on_sqlite_connect)
     sa.event.listen(engine.sync_engine, "begin", _on_sqlite_begin)
     return engine

@@ -7,11 +7,10 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..models import Attempt
-from ..models import RankState as RankStateRow
 from ..runtime import Runtime
 from . import repository
 from .liveness import Cutoffs, cutoffs, paced_interval_s, rank_liveness
-from .schemas import RankState, SourceCursor
+from .schemas import RANK_STATES, RankState
 
 # Realised shares of a summary are measured over this many steps.
 SHARE_WINDOW_STEPS = 50
@@ -46,25 +45,24 @@ def cutoffs_of(runtime: Runtime, attempt: Attempt, now: float) -> Cutoffs:
     return cutoffs(runtime.downtime, now, interval_of(runtime, attempt), runtime.settings.stuck_after_s)
 
 
-def _describe(row: RankStateRow, attempt: Attempt, cuts: Cutoffs, furthest_step: int) -> RankState:
-    finished = attempt.state == "finished"
-    return RankState.model_validate(
-        {
-            **{name: getattr(row, name) for name in RankState.model_fields if hasattr(row, name)},
-            "state": rank_liveness(row.received_at, row.advanced_at, cuts, finished=finished),
-            "step_lag": furthest_step - row.step,
-            "last_report_at": row.received_at,
-            "sources": [SourceCursor(**cursor) for cursor in row.sources],
-        }
-    )
-
-
 async def states(session: AsyncSession, runtime: Runtime, attempt: Attempt, now: float) -> list[RankState]:
     """The latest of each rank that has reported, by rank."""
     rows = await repository.states_of(session, attempt.id)
     cuts = cutoffs_of(runtime, attempt, now)
-    furthest_step = max((row.step for row in rows), default=0)
-    return [_describe(row, attempt, cuts, furthest_step) for row in rows]
+    furthest_step = max((row["step"] for row in rows), default=0)
+    finished = attempt.state == "finished"
+    # Thousands of ranks: checked in one go, which takes a third of the time of one by one.
+    return RANK_STATES.validate_python(
+        [
+            {
+                **row,
+                "state": rank_liveness(row["received_at"], row["advanced_at"], cuts, finished=finished),
+                "step_lag": furthest_step - row["step"],
+                "last_report_at": row["received_at"],
+            }
+            for row in rows
+        ]
+    )
 
 
 async def totals(session: AsyncSession, runtime: Runtime, attempts: Sequence[Attempt], now: float) -> dict[int, Any]:

@@ -119,10 +119,11 @@ async def target_of(session: AsyncSession, job_id: int, attempt: UUID) -> tuple[
     return None if row is None else (row[0], row[1])
 
 
-async def states_of(session: AsyncSession, attempt_id: int) -> Sequence[models.RankState]:
-    """The latest of each rank of an attempt, by rank."""
-    query = sa.select(models.RankState).where(models.RankState.attempt_id == attempt_id)
-    return (await session.scalars(query.order_by(models.RankState.rank))).all()
+async def states_of(session: AsyncSession, attempt_id: int) -> Sequence[sa.RowMapping]:
+    """The latest of each rank of an attempt, by rank, as the table's columns."""
+    table: Any = models.RankState.__table__
+    query = sa.select(table).where(table.c.attempt_id == attempt_id).order_by(table.c.rank)
+    return (await session.execute(query)).mappings().all()
 
 
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.Function[int]:

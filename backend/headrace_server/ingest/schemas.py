@@ -172,6 +172,9 @@ class RankState(Reply):
     sources: list[SourceCursor]
 
 
+RANK_STATES: TypeAdapter[list[RankState]] = TypeAdapter(list[RankState])
+
+
 class RankList(Reply):
     """The ranks of the newest attempt (its number; null before the first)."""
 
