@@ -104,18 +104,19 @@ class Steps:
         weights = weight_array(self._log, step, era.names)
         return plan_step(self._position(part, step), weights, size_at(era.batch_sizes, step), own, caps)
 
+    def is_over(self, step: int, ending: Ending) -> bool:
+        """Whether a run that ends so has ended before `step`, a step of its last era."""
+        part = self._parts[-1]
+        before, after = self._position(part, step).counts, self._position(part, step + 1).counts
+        size = size_at(part.era.batch_sizes, step)
+        return ending.is_over(after, int((after - before).sum()), size)
+
     def _ended(self, part: _Part, ending: Ending) -> _Part:
         """The last era of a run, up to its last step."""
-
-        def is_over(step: int) -> bool:
-            before, after = self._position(part, step).counts, self._position(part, step + 1).counts
-            size = size_at(part.era.batch_sizes, step)
-            return ending.is_over(after, int((after - before).sum()), size)
-
         low, high = part.first_step, part.last_step + 1  # the first step that is over lies in [low, high]
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if is_over(middle) else (middle + 1, high)
+            low, high = (low, middle) if self.is_over(middle, ending) else (middle + 1, high)
         return replace(part, last_step=low - 1)
 
     def _count(self, part: _Part, source: int, step: int) -> int:

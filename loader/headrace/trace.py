@@ -72,10 +72,9 @@ def trace_run(
     """
     era, near = nearest(eras, log, positions, step, data.config.names)
     ending = data.ending()
-    if ending is not None and era is eras[-1]:
+    if ending is not None and era is eras[-1] and Steps(eras, log, (*positions, near)).is_over(step, ending):
         last = Steps(eras, log, positions, ending).last_step
-        if step > last:
-            raise StateError(f"step is {step}; the run ends with step {last} if the mix stays as it is")
+        raise StateError(f"step is {step}; the run ends with step {last} if the mix stays as it is")
     return trace_step(data, era, near, log, step)
 
 
