@@ -16,7 +16,7 @@ from tests.distributed.agents import Node, nodes, until
 from tests.distributed.network import DEVICE, Host, Switch, network
 from tests.e2e.corpus import write_corpus
 
-STEPS = 80
+STEPS = 60
 CUT_S = 20.0
 LATENCY_S = 0.05
 G, L, RANKS = 16, 64, 4
@@ -63,9 +63,9 @@ def test_a_link_that_is_slow_and_one_that_is_cut(wired: tuple[list[Host], Switch
             job = third.call(lambda: plane.job("hosts"))
             return -1 if job is None or job["step"] is None else int(job["step"])
 
-        until(lambda: step() >= 10, "trained", running)
+        until(lambda: step() >= 5, "trained", running)
         switch.delay_s = LATENCY_S
-        until(lambda: step() >= 25, "trained over a slow link", running)
+        until(lambda: step() >= 15, "trained over a slow link", running)
         switch.cut.add(second)
         cut = time.time()
         job = third.call(lambda: plane.job("hosts"))
