@@ -40,8 +40,8 @@ ui-check: $(VENV)/.installed frontend/node_modules/.installed tests/e2e/node_mod
 	  && npx --no-install prettier --check ../tests/e2e && npm run --silent api:check && PYTHON=../$(BIN)/python npm run --silent plotly:check && npm run --silent test
 	cd tests/e2e && npm run --silent typecheck
 
-unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, database
-	$(BIN)/pytest tests --ignore=tests/e2e $(ARGS)
+unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, database; ARGS="-n 0 -s" for one process, with figures
+	$(BIN)/pytest tests --ignore=tests/e2e -n 2 --dist loadfile $(ARGS)
 
 e2e: setup tests/e2e/node_modules/.installed ## Browser tests in real Chromium
 	$(BIN)/pytest tests/e2e $(ARGS)
