@@ -14,7 +14,8 @@ from headrace.manifest import SourceManifest
 def warn_of_short(config: LoaderConfig, manifest: SourceManifest) -> None:
     """Say so when a source is repeated within single sequences."""
     tokens = manifest.num_tokens + manifest.num_documents * config.num_separators
-    if config.epochs is None and config.packing == "concat" and tokens < config.seq_len:
+    is_paused = any(source.name == manifest.name and source.weight == 0 for source in config.sources)
+    if config.epochs is None and config.packing == "concat" and tokens < config.seq_len and not is_paused:
         warnings.warn(
             f"source {manifest.name!r} holds {tokens} tokens, fewer than seq_len {config.seq_len}: each of its "
             "sequences repeats it; add data, or pause it with weight 0",

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headrace")
 
+FETCH_THREADS = 32
+"threads that fetch blocks from object storage"
+
+DECODE_THREADS = 2
+"threads that decode local blocks ahead: a rank is one of several on its machine"
+
 TABLE_BYTES = 48
 "what an opened document takes in its block's tables, whatever its length"
 
@@ -142,13 +148,24 @@ class Data:
 
     @property
     def fetched_legs(self) -> list[bool]:
-        """For each leg, whether its blocks are fetched ahead by threads."""
-        return [leg.manifest.root.remote is not None for leg in self.legs]
+        """For each leg, whether its blocks are fetched ahead by threads: from object storage, or to be decoded."""
+        return [is_held(leg.manifest) for leg in self.legs]
 
     @property
     def fetch_bytes(self) -> int:
-        """What of `cache_bytes` is for blocks that are fetched ahead: enough to replace all that are in use."""
-        return self.config.cache_bytes // 2 if any(self.fetched_legs) else 0
+        """What of `cache_bytes` is for blocks that are fetched ahead.
+
+        From object storage enough to replace all that are in use, as lanes change windows together; a local block is
+        decoded soon enough from a quarter.
+        """
+        if not any(self.fetched_legs):
+            return 0
+        return self.config.cache_bytes // (2 if self.remotes() else 4)
+
+    @property
+    def fetch_threads(self) -> int:
+        """Threads that fetch ahead: many to hide a store's latency, few where decoding is all there is to do."""
+        return FETCH_THREADS if self.remotes() else DECODE_THREADS
 
     def remotes(self) -> list[Remote]:
         """The object stores that sources lie on."""

@@ -36,9 +36,6 @@ from headrace.telemetry.port import Activated, SourceSample, StepSample, Telemet
 
 log = logging.getLogger("headrace")
 
-FETCH_THREADS = 32
-"blocks that are fetched at once at most"
-
 CLOSE_S = 0.4
 "what ending all threads takes at most, beside the time for the last reports"
 
@@ -136,11 +133,11 @@ class Run:
         )
 
     def _fetch_ahead(self, blocks: BlockCache) -> Fetcher | None:
-        """Start fetching ahead what lies on object storage; None where nothing does."""
+        """Start fetching ahead what lies on object storage or must be decoded; None where nothing does."""
         data = self._data
         if not any(data.fetched_legs):
             return None
-        fetcher = Fetcher(blocks.fetch, data.fetch_bytes, FETCH_THREADS)
+        fetcher = Fetcher(blocks.fetch, data.fetch_bytes, data.fetch_threads)
         blocks.fetch_by(fetcher.take)
         self._stream.on_planned = ReadAhead(
             legs=data.legs,

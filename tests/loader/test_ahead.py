@@ -151,10 +151,13 @@ def test_a_change_of_weights_drops_what_was_guessed(tmp_path: Path) -> None:
 
 
 def test_legs_that_are_not_fetched_are_never_asked_for(tmp_path: Path) -> None:
-    """Those of local files, which are mapped, or decoded as quickly where they are needed."""
+    """Those of mapped files; local Parquet is decoded ahead, by few threads, into a quarter of the cache."""
     rank = Rank(tmp_path / "corpus", room=60)
-    assert rank.data.fetched_legs == [False, False]
-    assert rank.data.fetch_bytes == 0
+    assert rank.data.fetched_legs == [True, True]
+    assert (rank.data.fetch_bytes, rank.data.fetch_threads) == (rank.data.config.cache_bytes // 4, 2)
+    random_corpus(tmp_path / "mapped", {"web": 30, "code": 20}, layouts=("arrow",))
+    mapped = Rank(tmp_path / "mapped", room=60).data
+    assert (mapped.fetched_legs, mapped.fetch_bytes) == ([False, False], 0)
     rank.ahead = ReadAhead(
         legs=rank.data.legs,
         is_ahead=[False, True],
