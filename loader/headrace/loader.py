@@ -15,9 +15,9 @@ from torch.distributed.device_mesh import DeviceMesh
 from headrace.agreement import LeaderSeals, World, find_world
 from headrace.batch import Batch
 from headrace.closing import close_at_exit, reason_of
+from headrace.collecting import without_collecting
 from headrace.config import Source, parse_config
 from headrace.data import open_data
-from headrace.eras import Era
 from headrace.errors import ConfigError, HeadraceError, StateError
 from headrace.find import Delivery, find_row
 from headrace.handed import Handed, Remainder
@@ -32,6 +32,7 @@ from headrace.resume import beginning, holdings_of, resume, warn_of_other_weight
 from headrace.run import Run
 from headrace.state import Restored, decode, encode
 from headrace.steps import Steps
+from headrace.stream import Item
 from headrace.trace import Traced, trace_run
 
 
@@ -86,6 +87,7 @@ class Loader:
             first batch, naming the value, what is allowed and what to do.
     """
 
+    @without_collecting()
     def __init__(
         self,
         sources: Sequence[Source],
@@ -152,7 +154,7 @@ class Loader:
     @property
     def changes(self) -> dict[int, dict[str, Any]]:
         """What began to differ on a resume, by the step from which it does: skipped steps, batch size, sources, …"""
-        return {era.step: dict(era.changes) for era in self._eras if era.changes}
+        return {era.step: dict(era.changes) for era in self._now.eras if era.changes}
 
     def __iter__(self) -> Self:
         """The loader itself: a loop that was left goes on where it stopped; a run that has ended begins anew."""
@@ -191,7 +193,7 @@ class Loader:
             DataError: data that can't be read, named. AgreementError: the leader or the job's store is gone.
         """
         try:
-            item = self._running().take()
+            item = self._first() if self._run is None else self._running().take()
         except StopIteration:
             self._end()
             raise
@@ -271,7 +273,7 @@ class Loader:
                 sources are no longer all configured, or one after the end of the run.
         """
         known = (self._restored.position, self._delivered)
-        return trace_run(self._data, self._eras, self._log, known, step)
+        return trace_run(self._data, self._now.eras, self._log, known, step)
 
     def find(
         self,
@@ -295,7 +297,7 @@ class Loader:
         Raises:
             ConfigError: no such document. StateError: `first_step` is before what the checkpoint reaches back to.
         """
-        steps = Steps(self._eras, self._log, (self._now.position, self._delivered), self._data.ending())
+        steps = Steps(self._now.eras, self._log, (self._now.position, self._delivered), self._data.ending())
         span = (first_step, until_step)
         return find_row(self._data, steps, path, row, source=source, span=span, next_step=self.step)
 
@@ -358,10 +360,6 @@ class Loader:
         return self._restored if self._run is None else self._run.restored
 
     @property
-    def _eras(self) -> tuple[Era, ...]:
-        return self._now.eras
-
-    @property
     def _log(self) -> Sequence[Revision]:
         """Every change of the mix that this rank knows."""
         return self._restored.log if self._run is None else self._run.stream.log
@@ -369,6 +367,11 @@ class Loader:
     @property
     def _had_service(self) -> bool:
         return self._restored.had_service or self._reporting.has_job
+
+    @without_collecting()
+    def _first(self) -> Item:
+        """The first micro-batch of a start."""
+        return self._running().take()
 
     def _running(self, change: tuple[Mapping[str, int], int] | None = None) -> Run:
         if self._closed:

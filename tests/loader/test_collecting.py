@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from headrace import Batch, Loader, Source, SourceError
 from headrace.collecting import without_collecting
 
-from tests.loader.corpora import numbered, write_corpus
+from tests.loader.corpora import numbered, open_loader, write_corpus
 
 
 def test_it_rests_inside_and_is_as_it_was_afterwards() -> None:
@@ -37,6 +38,31 @@ def test_one_that_the_script_turned_off_stays_off() -> None:
 def test_it_runs_again_after_a_failure() -> None:
     with pytest.raises(ValueError, match="of the start"), without_collecting():
         raise ValueError("of the start")
+    assert gc.isenabled()
+
+
+def test_it_rests_from_making_a_loader_to_its_first_batch_only(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path, {"web": [numbered([50] * 40)]}, layouts=("headrace",))
+    seen = []
+
+    def collate(batch: Batch) -> Batch:
+        seen.append(gc.isenabled())
+        return batch
+
+    with open_loader(corpus.sources(), prefetch=0, collate=collate, epochs=1) as loader:
+        assert gc.isenabled()
+        for _ in loader:
+            assert gc.isenabled()
+    assert seen == [False, *[True] * (len(seen) - 1)]
+    with pytest.raises(SourceError):
+        Loader(
+            [Source("web", str(tmp_path / "nothing"))],
+            seq_len=8,
+            global_batch_size=1,
+            micro_batch_size=1,
+            seed=1,
+            eos_id=0,
+        )
     assert gc.isenabled()
 
 
