@@ -10,8 +10,9 @@ cut. Pure: the ranges follow from the order and the ordinal at which it was left
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Protocol, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -146,18 +147,17 @@ def _cutter(base: SourceOrder, sizes: Ints, key: Key, seq_len: int, mean_block_t
     )
 
 
-class RestOrder:
-    """The ranges left of an epoch of `base`, end to end, as one epoch of sequences of another length.
+class _OnePass(ABC):
+    """Part of an epoch of `base` as one epoch of sequences of another length, dealt by `cutter`; the last may be short.
 
-    The last sequence may be short. Its blocks, epochs and document keys are those of `base`.
+    Its blocks, epochs and document keys are those of `base`.
     """
 
-    def __init__(self, base: SourceOrder, epoch: int, ranges: Ranges, *, key: Key, seq_len: int) -> None:
+    def __init__(self, base: SourceOrder, epoch: int, cutter: SourceOrder) -> None:
         self.base = base
         self.epoch = epoch
-        self.ranges = ranges
-        self.seq_len = seq_len
-        self.cutter = _cutter(base, ranges.size, key, seq_len, base.mean_block_tokens)
+        self.cutter = cutter
+        self.seq_len = cutter.seq_len
 
     @property
     def span_tokens(self) -> int:
@@ -184,6 +184,19 @@ class RestOrder:
     def document_key(self, epoch: int, block: int) -> int | None:
         """See `Order.document_key`."""
         return self.base.document_key(epoch, block)
+
+    @abstractmethod
+    def spans_of(self, ordinals: Ints) -> Spans:
+        """See `Order.spans_of`."""
+
+
+@final
+class RestOrder(_OnePass):
+    """The ranges left of an epoch, end to end."""
+
+    def __init__(self, base: SourceOrder, epoch: int, ranges: Ranges, *, key: Key, seq_len: int) -> None:
+        super().__init__(base, epoch, _cutter(base, ranges.size, key, seq_len, base.mean_block_tokens))
+        self.ranges = ranges
 
     def spans_of(self, ordinals: Ints) -> Spans:
         """See `Order.spans_of`."""
@@ -205,42 +218,14 @@ class RestOrder:
         return _joined(self.ranges.begin[cut.block] + cut.offset, cut.count, self.base.total_tokens)
 
 
-class ChosenOrder:
-    """Some units of an epoch of `base`, each whole, as one epoch of sequences: best-fit windows that were not begun."""
+@final
+class ChosenOrder(_OnePass):
+    """Some units of an epoch, each whole: best-fit windows that were not begun."""
 
     def __init__(self, base: SourceOrder, epoch: int, units: Ints, sizes: Ints, *, key: Key, seq_len: int) -> None:
         """`units`: int64 (n,), numbers among the base's, in its epoch's order; `sizes`: int64 (n,), tokens of each."""
-        self.base = base
-        self.epoch = epoch
+        super().__init__(base, epoch, _cutter(base, sizes, key, seq_len, float(sizes.mean())))
         self.units = units
-        self.seq_len = seq_len
-        self.cutter = _cutter(base, sizes, key, seq_len, float(sizes.mean()))
-
-    @property
-    def span_tokens(self) -> int:
-        """See `Order.span_tokens`."""
-        return self.cutter.span_tokens
-
-    @property
-    def num_lanes(self) -> int:
-        """See `Order.num_lanes`."""
-        return self.cutter.num_lanes
-
-    def lanes_of(self, ordinals: Ints) -> Ints:
-        """See `Order.lanes_of`."""
-        return self.cutter.lanes_of(ordinals)
-
-    def epochs_of(self, ordinals: Ints) -> Ints:
-        """The one epoch that it is the rest of: int64 (n,)."""
-        return np.full(len(ordinals), self.epoch, np.int64)
-
-    def epoch_end(self, ordinal: int) -> int:
-        """Sequences that it has."""
-        return self.cutter.epoch_end(0)
-
-    def document_key(self, epoch: int, block: int) -> int | None:
-        """See `Order.document_key`."""
-        return self.base.document_key(epoch, block)
 
     def spans_of(self, ordinals: Ints) -> Spans:
         """See `Order.spans_of`."""
