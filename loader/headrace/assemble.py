@@ -10,13 +10,13 @@ import numpy.typing as npt
 import torch
 
 from headrace.batch import Batch
-from headrace.config import LoaderConfig, Output
+from headrace.config import MAX_IDS, LoaderConfig, Output
 from headrace.courses import Courses
 from headrace.errors import ShardError
 from headrace.holes import UNKNOWN_ROW
-from headrace.manifest import SourceManifest, are_proved
+from headrace.manifest import SourceManifest
 from headrace.masked import Masked
-from headrace.packing import IGNORED, NO_LIMIT, sequence_bounds, write_spans
+from headrace.packing import IGNORED, sequence_bounds, write_spans
 from headrace.pieces import Pieces
 from headrace.plan import StepPlan
 from headrace.reader import BlockCache, OrderedBlock
@@ -52,8 +52,6 @@ class _Table:
     blocks: list[OrderedBlock]
     "kept alive while the kernel reads them; that of row `i` is `blocks[block_of[i]]`"
     block_of: Ints
-    limit: int
-    "what ids must stay below"
     has_holes: bool
 
 
@@ -124,7 +122,6 @@ class Assembler:
         self._with_labels = "labels" in config.outputs or self._transform is not None
         self._with_positions = bool({"position_ids", "cu_seqlens"} & {*config.outputs}) or self._transform is not None
         self.masked = Masked(self._names, blocks.name_of)
-        self._is_proved = [are_proved(manifest, config.id_limit) for manifest in manifests]
         self._has_begun = False
         self.bytes_read = 0
         self.padded_tokens = 0
@@ -198,8 +195,7 @@ class Assembler:
             mine = rows[chosen]
             self.bytes_read += int(mine[:, 3].sum()) * dtype.itemsize
             bounds = np.searchsorted(mine[:, 0], edges).tolist()
-            limit = self._limit(set(mine[:, 8].tolist()))
-            tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, limit, has_holes))
+            tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, has_holes))
         return tables
 
     def _written(self, sources: npt.NDArray[np.int32], ordinals: Ints, micro: int, tables: list[_Table]) -> _Arrays:
@@ -221,7 +217,7 @@ class Assembler:
                 micro * len(sources),
                 table.stored,
                 self._marks,
-                table.limit,
+                config.id_limit,
                 made.ids,
                 made.labels,
                 made.positions,
@@ -245,28 +241,24 @@ class Assembler:
             made.bounds = sequence_bounds(made.positions, filled)
         return made
 
-    def _limit(self, sources: set[int]) -> int:
-        """What ids must stay below; no limit, but for negative ones, where the manifests of all `sources` prove it."""
-        return NO_LIMIT if all(self._is_proved[k] for k in sources) else self._config.id_limit
-
     def _out_of_range(self, table: _Table, row: int) -> ShardError:
         """The error for the first id in a span's block that is negative or too large."""
         source, _, block = table.rows[row, 8:].tolist()
-        opened = table.blocks[table.block_of[row]]
+        opened, limit = table.blocks[table.block_of[row]], self._config.id_limit
         for document in opened.order.documents.tolist():
             start = int(opened.block.starts[document])
             if start < 0:
                 continue
             ids = opened.block.tokens[start : start + int(opened.block.lengths[document])].astype(np.int64)
-            wrong = np.flatnonzero((ids < 0) | (ids >= table.limit))
+            wrong = np.flatnonzero((ids < 0) | (ids >= limit))
             if len(wrong):
                 place = int(wrong[0])
                 file, number = self._blocks.file_of(source, block), int(opened.block.rows[document])
-                narrow = self._config.vocab_size is None and table.limit < NO_LIMIT
+                narrow = self._config.vocab_size is None and limit < MAX_IDS
                 remedy = "use a wider token_dtype" if narrow else "correct vocab_size"
                 return ShardError(
                     f"token {place} of row {number} of {file} is {ids[place]} (source {self._names[source]!r}); "
-                    f"ids must be from 0 to {table.limit - 1}: {remedy}, or make the shard again with the right "
+                    f"ids must be from 0 to {limit - 1}: {remedy}, or make the shard again with the right "
                     "tokenizer"
                 )
         raise AssertionError("the kernel refused a span whose block has no id out of range")

@@ -206,13 +206,6 @@ def bounds_of(shards: Iterable[Shard]) -> tuple[int | None, int | None]:
     return low, max(highs) if highs and len(highs) == len(used) else None
 
 
-def are_proved(manifest: SourceManifest, limit: int) -> bool:
-    """Whether the files prove that every id is from 0 to `limit` − 1."""
-    low, high = manifest.min_token, manifest.max_token
-    unsigned = manifest.token_dtype.kind == "u"
-    return high is not None and high < limit and (unsigned or (low is not None and low >= 0))
-
-
 def fingerprint_of(shards: tuple[Shard, ...], *arrays: npt.NDArray[np.integer]) -> str:
     """32 hex digits over names, sizes and counts; `arrays` are `block_index`, `block_documents` and `block_tokens`."""
     digest = hashlib.blake2b(b"headrace manifest 1", digest_size=16)

@@ -23,9 +23,6 @@ Ints = npt.NDArray[np.int64]
 IGNORED = -100
 "the label that no loss counts (PyTorch's `ignore_index`)"
 
-NO_LIMIT = 1 << 62
-"`vocab_size` for ids that were proved to be in range"
-
 
 @dataclass(frozen=True, slots=True)
 class DocumentOrder:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from headrace.errors import DataError, ShardError
 from headrace.formats import Block
 from headrace.holes import HOLE, STOP, BadData, hole_block, out_of_range
-from headrace.manifest import SourceManifest, are_proved
+from headrace.manifest import SourceManifest
 from headrace.open_shards import OpenShards
 from headrace.packing import DocumentOrder, order_documents
 from headrace.places import Place
@@ -70,7 +70,6 @@ class SourceReader:
         "gives a block that was fetched ahead, if it was, or raises what fetching it raised"
         self._separators = separators
         self._bad_data = bad_data
-        self._has_bad_ids = bad_data.masks and not are_proved(manifest, bad_data.id_limit)
         self._shards = OpenShards(manifest)
         self._masked: set[int] = set()
         "blocks that could not be read: they stay masked in this run"
@@ -97,7 +96,7 @@ class SourceReader:
             return made
         if self._separators is not None:
             self._separators.look(opened)
-        if not self._has_bad_ids:
+        if not self._bad_data.masks:
             return opened
         limit = self._bad_data.id_limit
         is_bad = out_of_range(opened, limit)

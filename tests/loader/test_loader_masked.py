@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from headrace import ConfigError, DataError, Loader, Source
+from headrace import ConfigError, DataError, Loader, ShardError, Source
 from headrace.packing import IGNORED
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,3 +197,26 @@ def test_cursors_and_traces_of_masked_blocks(tmp_path: Path) -> None:
     assert {cursor.row for step in done for cursor in step.cursors.values()} == {None}
     assert all(cursor.file for step in done for cursor in step.cursors.values())
     assert {step.masked_tokens for step in done} == {8 * 16}
+
+
+def test_ids_that_damage_made_of_others_are_found_whatever_the_footer_proved(tmp_path: Path) -> None:
+    """A page that still decodes: the footer's bounds are of what was written, not of what is there now."""
+    rows = [[7] * 50 for _ in range(200)]
+    table = pa.table({"tokens": pa.array(rows, pa.list_(pa.int32()))})
+    (tmp_path / "web").mkdir()
+    file = tmp_path / "web" / "a.parquet"
+    pq.write_table(table, file, row_group_size=50, compression="none", use_dictionary=False)
+    whole = file.read_bytes()
+    place = whole.index(b"\x07\0\0\0" * 100, len(whole) // 2) + 160
+    file.write_bytes(whole[:place] + (70_000).to_bytes(4, "little") + whole[place + 4 :])
+    sources = [Source("web", str(tmp_path / "web"))]
+    options = {"vocab_size": 100, "epochs": 1}
+    with (
+        open_loader(sources, **options) as loader,
+        pytest.raises(ShardError, match=r"of \S*a.parquet is 70000 \(source 'web'\); ids must be from 0 to 99"),
+    ):
+        list(loader)
+    with open_loader(sources, **options, on_bad_data="mask") as loader:
+        ids = {int(token) for batch in loader for token in batch.input_ids.unique()}
+        assert ids == {0, 7}
+        assert loader.num_masked_tokens == 51

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from headrace.packing import IGNORED, NO_LIMIT, DocumentOrder, order_documents, sequence_bounds, write_spans
+from headrace.packing import IGNORED, DocumentOrder, order_documents, sequence_bounds, write_spans
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +22,8 @@ ID_TYPES = (np.int64, np.int32, np.int16, np.uint16, np.uint8)
 
 PAIRS = [(stored, np.int64) for stored in strategies.TOKEN_TYPES] + [(np.uint16, ids) for ids in ID_TYPES[1:]]
 "(stored, output) types; each pair is compiled on its own, which takes seconds"
+
+NO_LIMIT = 1 << 62
 
 NONE = np.zeros((0, 0), np.int64)
 

@@ -113,7 +113,7 @@ def test_no_sequence_needs_a_block_after_its_last_ordinal(shape: strategies.Shap
     order = SourceOrder(
         seed=seed, name="s", seq_len=shape.seq_len, lanes=shape.lanes, block_tokens=tokens, shuffle=shuffle
     )
-    ordinals = np.arange(2 * shape.total_tokens // shape.seq_len)
+    ordinals = np.arange(max(1, 2 * shape.total_tokens // shape.seq_len))
     spans = order.spans_of(ordinals)
     own = spans.epoch == order.epochs_of(ordinals)[spans.slot]
     key, ordinal = spans.epoch[own] * len(tokens) + spans.block[own], spans.slot[own]

@@ -111,7 +111,12 @@ class ParquetShard:
             source = pa.PythonFile(RangedReader(self._file, ahead), mode="r")
         with _decoding():
             # A ParquetFile must not be shared by threads; the parsed footer may.
-            file = pq.ParquetFile(source, metadata=self._metadata, buffer_size=_PART_BYTES if is_large else 0)
+            file = pq.ParquetFile(
+                source,
+                metadata=self._metadata,
+                buffer_size=_PART_BYTES if is_large else 0,
+                page_checksum_verification=True,
+            )
             try:
                 yield file
             finally:
