@@ -134,7 +134,7 @@ def main() -> None:
 
 def _data(config: LoaderConfig, manifest: SourceManifest) -> Data:
     listing = Listing(manifest, Exclusions(), manifest)
-    records = (listing.first_record(config.seq_len),)
+    records = (listing.whole_record(config.seq_len),)
     return Data(config, (listing,), {"all": PPM}, lay_out(config, 0, records, listing.view))
 
 

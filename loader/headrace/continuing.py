@@ -15,7 +15,7 @@ from headrace.legs import Kind, Leg, LegRecord, lay_out, with_separators
 from headrace.order import SourceOrder
 from headrace.recut import cut_rest
 from headrace.rest import Key, ranges_left
-from headrace.selection import Ranges, numbers_of, ranges_of
+from headrace.selection import numbers_of, ranges_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +46,28 @@ def go_on(
     number = next(i for i in reversed(range(len(legs))) if legs[i].first_ordinal <= count)
     current = legs[number]
     taken = min(count - current.first_ordinal, current.num_sequences)
-    digests = tuple(item.digest for item in listing.exclusions.items)
-    everything: Ranges = ((0, len(listing.whole.shards)),)
-    whole = LegRecord("whole", config.seq_len, everything, digests)
+    whole = listing.whole_record(config.seq_len)
     past = [*records[:number], *([replace(records[number], stop=taken)] if taken else [])]
     if number == len(legs) - 1 and taken == current.num_sequences:
         # It has had its `max_epochs`: nothing of it is to come, whatever it has now.
         return Continuation(tuple(records))
     if _is_fresh(current, taken):
         return Continuation((*past, whole))
-    left, cost = _left(config, current, taken, records[number - 1] if number else None, digests)
+    left, cost = _left(config, current, taken, records[number - 1] if number else None, listing.digests)
     played = _played([*records[:number], *([records[number]] if left else [])])
     owed = ranges_of(shard for shard in range(len(listing.whole.shards)) if shard not in played)
-    once = LegRecord("once", config.seq_len, owed, digests)
+    once = LegRecord("once", config.seq_len, owed, listing.digests)
     follow = [once] if owed and listing.view(once).num_blocks else []
     return replace(cost, records=(*past, *([left] if left else []), *follow, whole))
 
 
 def _is_fresh(current: Leg, taken: int) -> bool:
     """Whether a pass over the source has just ended, and nothing of the next was delivered."""
+    if current.record.kind != "whole":
+        return False
     order = current.stretch.make_order()
-    at = current.stretch.skip + taken
-    whole = current.record.kind == "whole" and isinstance(order, SourceOrder)
-    return whole and isinstance(order, SourceOrder) and at * order.seq_len % order.total_tokens == 0
+    assert isinstance(order, SourceOrder)
+    return (current.stretch.skip + taken) * order.seq_len % order.total_tokens == 0
 
 
 def _left(
@@ -78,10 +77,10 @@ def _left(
     record, old = current.record, current.stretch
     if not taken and record.kind == "once":
         return None, Continuation(())
+    holes = tuple(digest for digest in digests if digest not in record.left_out)
     if not taken and before is not None:
         # Not begun: it is still what is left of the leg before.
         kind: Kind = "on" if before.seq_len == config.seq_len else "rest"
-        holes = tuple(digest for digest in digests if digest not in record.left_out)
         return replace(record, kind=kind, seq_len=config.seq_len, holes=holes, stop=None), Continuation(())
     at = old.skip + taken
     order = old.make_order()
@@ -91,7 +90,6 @@ def _left(
         end = order.epoch_end(at) * order.seq_len
         reached = len(ranges.begin) > 0 and int(ranges.begin[-1] + ranges.size[-1]) == order.total_tokens
         repeated = 0 if reached else end - (at * order.seq_len // order.total_tokens + 1) * order.total_tokens
-    holes = tuple(digest for digest in digests if digest not in record.left_out)
     kind = "on" if record.seq_len == config.seq_len else "rest"
     left = LegRecord(kind, config.seq_len, record.shards, record.left_out, holes)
     if kind == "on":

@@ -62,10 +62,14 @@ class Listing:
             manifest = self.exclusions.with_holes(manifest, [by_digest[digest] for digest in record.holes])
         return select_shards(manifest, record.shards)
 
-    def first_record(self, seq_len: int) -> LegRecord:
-        """The leg of a run that begins here."""
-        digests = tuple(item.digest for item in self.exclusions.items)
-        return LegRecord("whole", seq_len, ((0, len(self.whole.shards)),), digests)
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """What the user leaves out, each item by its digest."""
+        return tuple(item.digest for item in self.exclusions.items)
+
+    def whole_record(self, seq_len: int) -> LegRecord:
+        """The leg of epochs over everything that is kept."""
+        return LegRecord("whole", seq_len, ((0, len(self.whole.shards)),), self.digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,9 @@ class Data:
         }
 
     def with_records(self, records: Mapping[str, Sequence[LegRecord]]) -> Data:
-        """The same data read in other legs."""
+        """The same data read in these legs."""
+        if records == self.records:
+            return self
         legs = _lay_out(self.config, self.listings, records)
         return Data(self.config, self.listings, self.weights_ppm, legs, self.told)
 
@@ -228,7 +234,7 @@ def open_data(config: LoaderConfig) -> Data:
         weights: dict[str, float] = {name: max(size, least) for name, size in sizes.items()}
     else:
         weights = {source.name: source.weight or 0 for source in config.sources}
-    records = {listing.whole.name: (listing.first_record(config.seq_len),) for listing in listings}
+    records = {listing.whole.name: (listing.whole_record(config.seq_len),) for listing in listings}
     return Data(config, listings, weights_to_ppm(weights, config.names), _lay_out(config, listings, records))
 
 

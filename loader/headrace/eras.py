@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.plan import BatchSizes, Position
+from headrace.plan import BatchSizes, Ints, Position
 
 MAX_ERAS = 16
 "eras kept in a checkpoint; steps before the oldest can't be traced any more"
@@ -36,6 +36,10 @@ class Era:
     def step(self) -> int:
         """Its first step."""
         return self.position.step
+
+    def tokens_at(self, counts: Ints, seq_len: int) -> int:
+        """Places of all sequences of the run up to `counts` of this era; `counts`: int64 (K,)."""
+        return self.tokens + int(counts.sum() - self.position.counts.sum()) * seq_len
 
 
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,9 +40,7 @@ def fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "weights": dict(data.weights_ppm),
         "max_epochs": {source.name: source.max_epochs for source in config.sources},
         "data fingerprints": data.fingerprints,
-        "exclusions": {
-            listing.whole.name: [item.digest for item in listing.exclusions.items] for listing in data.listings
-        },
+        "exclusions": {listing.whole.name: list(listing.digests) for listing in data.listings},
         "step": where.step,
         "counts": where.counts.tolist(),
         "accumulators": where.accumulators.tolist(),

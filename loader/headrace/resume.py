@@ -76,7 +76,7 @@ def resume(saved: Saved, data: Data) -> tuple[Restored, Data]:
     if saved.names != config.names:
         restored = _with_sources(saved, data, changes)
     if changes.found:
-        tokens = _tokens_so_far(old, saved.seq_len)
+        tokens = old.eras[-1].tokens_at(old.position.counts, saved.seq_len)
         position = replace(restored.position, counts=np.array(counts, np.int64))
         same = [known.changes for known in old.eras if known.step == position.step]
         found = merged(same[-1], changes.found) if same else changes.found
@@ -101,9 +101,8 @@ def move_past(restored: Restored, replay: tuple[Revision, ...], data: Data) -> t
     caps = None if ending is None else ending.clamps
     position = advance(begin, past, config.names, config.batch_sizes, step, caps)
     changes = {"skipped_steps": restored.skip_steps}
-    era = Era(
-        position, config.names, config.batch_sizes, _tokens_so_far(restored, config.seq_len), _caps(data), changes
-    )
+    tokens = restored.eras[-1].tokens_at(begin.counts, config.seq_len)
+    era = Era(position, config.names, config.batch_sizes, tokens, _caps(data), changes)
     log.warning("moving past %d steps: the run goes on at step %d", restored.skip_steps, step)
     moved = replace(restored, position=position, log=past, eras=(*restored.eras, era), skip_steps=0)
     return moved, tuple(revision for revision in replay if revision.from_step >= step)
@@ -124,7 +123,7 @@ def holdings_of(data: Data, position: Position) -> dict[str, Holding]:
             int(position.counts[k]),
             listing.whole.fingerprint,
             len(listing.whole.shards),
-            tuple(item.digest for item in listing.exclusions.items),
+            listing.digests,
             records[listing.whole.name],
         )
         for k, listing in enumerate(data.listings)
@@ -134,11 +133,6 @@ def holdings_of(data: Data, position: Position) -> dict[str, Holding]:
 def _caps(data: Data) -> tuple[int, ...] | None:
     ending = data.ending()
     return None if ending is None or ending.clamps is None else tuple(ending.clamps.tolist())
-
-
-def _tokens_so_far(restored: Restored, seq_len: int) -> int:
-    era = restored.eras[-1]
-    return era.tokens + int(restored.position.counts.sum() - era.position.counts.sum()) * seq_len
 
 
 def _records(
@@ -154,7 +148,7 @@ def _records(
             for record in records
         )
         changes.of("appended_shards", name, len(whole.shards) - len(known))
-    digests = {item.digest for item in listing.exclusions.items}
+    digests = set(listing.digests)
     if not digests.issuperset(holding.exclusions):
         raise StateError(
             f"source {name!r} left out {len(holding.exclusions)} items when the state was saved, of which "

@@ -329,7 +329,7 @@ class Run:
             time=time.time(),
             waits_s=self._waits.take(),
             tokens=delivered * self._counts,
-            total_tokens=era.tokens + int(plan.after.counts.sum() - era.position.counts.sum()) * config.seq_len,
+            total_tokens=era.tokens_at(plan.after.counts, config.seq_len),
             queue_depth=self._prefetcher.num_ready,
             bytes_read=finished.bytes_read,
             revision=revision.id,
