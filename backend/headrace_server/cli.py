@@ -17,8 +17,9 @@ from .app import build_app
 from .auth import service as auth
 from .db import Database
 from .errors import HeadraceError, InvalidError, StartRefusedError
+from .principal import KEY_SCOPES
 from .projects import service as projects
-from .security import SCOPES, new_password
+from .security import new_password
 from .settings import Settings
 
 _ACTOR = "command line"
@@ -55,11 +56,13 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("username")
         sub.add_argument("--generate", action="store_true", help="make a password and print it")
         sub.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+        if action == "create":
+            sub.add_argument("--admin", action="store_true", help="an administrator: everything, in every project")
 
     key = commands.add_parser("key", help="keys for machines").add_subparsers(dest="action", required=True)
     create = key.add_parser("create", parents=[store], help="make a key and print it, once")
     create.add_argument("--project", default="default")
-    create.add_argument("--scopes", default="ingest,read", help=f"comma-separated, of {', '.join(SCOPES)}")
+    create.add_argument("--scopes", default="ingest,read", help=f"comma-separated, of {', '.join(KEY_SCOPES)}")
     create.add_argument("--name", required=True, help="what the key is for")
     create.add_argument("--expires-days", type=float, help="the key stops working after this")
 
@@ -112,10 +115,12 @@ def _asked_password(args: argparse.Namespace) -> str:
 
 def _user(args: argparse.Namespace) -> None:
     password = _asked_password(args)
-    act = auth.create_user if args.action == "create" else auth.change_password
 
     async def change(session: AsyncSession) -> None:
-        await act(session, args.username, password, by=_ACTOR, now=time.time())
+        if args.action == "create":
+            await auth.create_user(session, args.username, password, by=_ACTOR, now=time.time(), is_admin=args.admin)
+        else:
+            await auth.change_password(session, args.username, password, by=_ACTOR, now=time.time())
 
     _in_database(_settings(args), change)
     if args.generate:
@@ -124,9 +129,9 @@ def _user(args: argparse.Namespace) -> None:
 
 def _key(args: argparse.Namespace) -> None:
     scopes = [scope.strip() for scope in args.scopes.split(",")]
-    wrong = [scope for scope in scopes if scope not in SCOPES]
+    wrong = [scope for scope in scopes if scope not in KEY_SCOPES]
     if wrong:
-        raise InvalidError(f"unknown scope {wrong[0]!r}; choose from {', '.join(SCOPES)}")
+        raise InvalidError(f"unknown scope {wrong[0]!r}; choose from {', '.join(KEY_SCOPES)}")
 
     async def make(session: AsyncSession) -> str:
         project = await projects.named(session, args.project)

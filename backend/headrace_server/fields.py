@@ -1,5 +1,6 @@
 """Field types that every schema shares: bounded text, finite numbers, times, weights."""
 
+import re
 from datetime import datetime
 from typing import Annotated
 
@@ -13,12 +14,9 @@ MAX_RANKS = 1_000_000
 _PLAIN = r"^[^\x00-\x1f\x7f]*$"
 
 # Names are compared exactly, so none may begin or end with a space.
-Name = Annotated[
-    str,
-    StringConstraints(
-        min_length=1, max_length=200, pattern=r"^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"
-    ),
-]
+_NAME = r"^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"
+MAX_NAME_CHARS = 200
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS, pattern=_NAME)]
 ShortText = Annotated[str, StringConstraints(max_length=255, pattern=_PLAIN)]
 PathText = Annotated[str, StringConstraints(max_length=4096, pattern=_PLAIN)]
 Reason = Annotated[
@@ -37,6 +35,11 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 UnixTime = Annotated[float, Field(ge=0, le=10_000_000_000, allow_inf_nan=False)]
 # Given as Unix seconds, sent as ISO 8601 in UTC.
 Timestamp = datetime
+
+
+def is_name(text: str) -> bool:
+    """Whether this could be a Name."""
+    return len(text) <= MAX_NAME_CHARS and re.fullmatch(_NAME, text) is not None
 
 
 class Reply(BaseModel):

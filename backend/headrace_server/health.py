@@ -1,5 +1,7 @@
 """/healthz, /readyz and /metrics."""
 
+from typing import Annotated
+
 import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -7,7 +9,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from .fields import Reply
 from .jobs.metrics import render
 from .migration import head, revision_of
-from .work import caller, runtime_of
+from .principal import Principal
+from .work import calling, runtime_of
 
 router = APIRouter(tags=["system"])
 
@@ -49,8 +52,7 @@ def _not_ready(reason: str) -> Readiness:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request) -> PlainTextResponse:
+async def metrics(request: Request, principal: Annotated[Principal, calling("read")]) -> PlainTextResponse:
     """Prometheus text; labels are project, job and source, never rank."""
-    principal = caller(request, "read")
     text = await render(runtime_of(request), principal)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")

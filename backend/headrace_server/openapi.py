@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -15,6 +15,7 @@ from .figures.canvas import plotlyjs_version
 from .ingest.schemas import ReportBatchBody
 from .middleware.authentication import COOKIE, is_public
 from .problems import MEDIA_TYPE, Problem
+from .work import scopes_of
 
 _REF = "#/components/schemas/{model}"
 # What FastAPI says about validation errors; ours are problems.
@@ -26,6 +27,26 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
+def _declared(route: RouteContext) -> list[str]:
+    path = route.path or ""
+    if all(is_public(method, path) for method in route.methods or ()):
+        return ["public"]
+    dependencies = route.dependant.dependencies
+    found = [scopes for dependency in dependencies if (scopes := scopes_of(dependency.call)) is not None]
+    if len(found) != 1:
+        raise AssertionError(f"{path} must say once who may call it: reading(…), writing(…) or calling(…)")
+    return sorted(found[0])
+
+
+def declared_scopes(app: FastAPI) -> dict[str, list[str]]:
+    """By operation: the scopes of which its caller needs one, or ``public``.
+
+    Raises AssertionError for a route that says nothing: what can't be described can't be shipped.
+    """
+    routes = iter_route_contexts(app.routes)
+    return {route.name or "": _declared(route) for route in routes if isinstance(route.original_route, APIRoute)}
+
+
 def _extra_schemas() -> dict[str, Any]:
     models: list[type[BaseModel]] = [*EVENT_PAYLOADS, ReportBatchBody, Problem]
     _, definitions = models_json_schema([(model, "serialization") for model in models], ref_template=_REF)
@@ -33,7 +54,8 @@ def _extra_schemas() -> dict[str, Any]:
     return schemas
 
 
-def _finish_operation(method: str, path: str, operation: dict[str, Any]) -> None:
+def _finish_operation(operation: dict[str, Any], scopes: list[str]) -> None:
+    operation["x-headrace-scope"] = scopes
     responses = operation["responses"]
     responses.pop("422", None)
     for status, response in responses.items():
@@ -41,7 +63,7 @@ def _finish_operation(method: str, path: str, operation: dict[str, Any]) -> None
             response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
     problem = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     responses["default"] = {"description": "what went wrong, with a stable code", "content": problem}
-    if is_public(method.upper(), path):
+    if scopes == ["public"]:
         operation["security"] = []
 
 
@@ -62,9 +84,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
         "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     }
     document["security"] = [{"key": []}, {"session": []}]
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            _finish_operation(method, path, operation)
+    scopes = declared_scopes(app)
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            _finish_operation(operation, scopes[operation["operationId"]])
     return document
 
 

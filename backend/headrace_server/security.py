@@ -1,4 +1,4 @@
-"""Secrets and who a request is: keys, session tokens, CSRF tokens, passwords.
+"""Secrets: keys, session tokens, CSRF tokens, passwords.
 
 Random 256-bit secrets are kept as a SHA-256: nothing slower is needed where nothing can be guessed. Passwords,
 which can be, are kept as argon2id. Look-up is by hash, so comparing never leaks how much of a secret was right.
@@ -8,15 +8,11 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-Scope = Literal["ingest", "read", "operate"]
-SCOPES: tuple[Scope, ...] = ("ingest", "read", "operate")
 KEY_MARK = "hr_"
 _PREFIX_CHARS = len(KEY_MARK) + 8
 MIN_PASSWORD_CHARS = 12
@@ -28,22 +24,6 @@ _hasher = PasswordHasher()
 def _nobody() -> str:
     """Verified when a user is unknown, so that answering takes as long as when one is known."""
     return _hasher.hash(secrets.token_urlsafe(16))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Principal:
-    """Who a request is from: a signed-in user (every project) or an API key (its own project only)."""
-
-    label: str
-    scopes: frozenset[Scope]
-    project_id: int | None
-    is_user: bool
-    username: str | None = None
-    session_token: str | None = field(default=None, repr=False)
-
-    def sees(self, project_id: int) -> bool:
-        """Whether records of this project exist for the caller."""
-        return self.project_id is None or self.project_id == project_id
 
 
 def new_key() -> str:

@@ -1,4 +1,8 @@
-"""What an endpoint hands to a service: one session, the caller, the time. One commit a request, before the reply."""
+"""What an endpoint hands to a service: one session, the caller, the time. One commit a request, before the reply.
+
+``reading``, ``writing`` and ``calling`` are how a route says who may call it. A route that says nothing is for nobody:
+the description of the API refuses to be made (see ``openapi``), and so do the tests of all routes.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -7,20 +11,37 @@ from typing import Any
 from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from .errors import ForbiddenError
+from . import place
+from .models import Job
+from .principal import Principal, Scope
 from .runtime import Runtime
-from .security import Principal, Scope
+
+_SCOPES = "headrace_scopes"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One unit of work. ``now`` is Unix seconds, the same for everything the request does."""
+    """One unit of work. ``now`` is Unix seconds, the same for everything the request does.
+
+    ``scopes`` are those of which the caller needs one wherever it acts; ``job`` is the one that the path names.
+    """
 
     session: AsyncSession
     principal: Principal
+    scopes: tuple[Scope, ...]
+    job: Job | None
     now: float
     request_id: str
     runtime: Runtime
+
+    @property
+    def projects(self) -> frozenset[int] | None:
+        """Row ids of the projects in which the caller may do this; None means every project."""
+        return self.principal.projects(*self.scopes)
+
+    def admit(self, project_id: int, what: str, *, job: str | None = None) -> None:
+        """Check what was found other than by the path, such as "job 'x'". Raises NotFoundError, ForbiddenError."""
+        self.principal.admit(self.scopes, project_id, what, job=job)
 
 
 def runtime_of(request: Request) -> Runtime:
@@ -29,56 +50,50 @@ def runtime_of(request: Request) -> Runtime:
     return runtime
 
 
-def caller(request: Request, *scopes: Scope) -> Principal:
-    """Who is calling, having one of ``scopes``. Raises ForbiddenError."""
-    principal: Principal = request.state.principal
-    if principal.scopes.isdisjoint(scopes):
-        raise ForbiddenError(
-            f"{principal.label} has the scopes {sorted(principal.scopes)}; this needs one of {sorted(scopes)}"
-        )
-    return principal
+def scopes_of(dependency: Callable[..., Any] | None) -> tuple[Scope, ...] | None:
+    """The scopes that a dependency made here asks for; None for any other."""
+    return getattr(dependency, _SCOPES, None)
 
 
-def signed_in(request: Request) -> Principal:
-    """Who is calling, being a person. Raises ForbiddenError for a key: a key can't make keys."""
-    principal: Principal = request.state.principal
-    if not principal.is_user:
-        raise ForbiddenError("only a signed-in user may do this; an API key may not")
-    return principal
-
-
-def _unit(request: Request, session: AsyncSession, principal: Principal) -> Work:
-    runtime = runtime_of(request)
-    return Work(
-        session=session,
-        principal=principal,
-        now=runtime.now(),
-        request_id=request.state.request_id,
-        runtime=runtime,
-    )
-
-
-def _dependency(who: Callable[[Request], Principal], *, write: bool) -> Any:
+def _unit_of_work(scopes: tuple[Scope, ...], *, write: bool) -> Any:
     async def unit(request: Request) -> AsyncIterator[Work]:
-        principal = who(request)
-        database = runtime_of(request).database
-        async with database.write() if write else database.read() as session:
-            yield _unit(request, session, principal)
+        principal: Principal = request.state.principal
+        principal.admit_anywhere(scopes)
+        runtime = runtime_of(request)
+        async with runtime.database.write() if write else runtime.database.read() as session:
+            job = await place.admit(session, principal, scopes, request.path_params, write=write)
+            yield Work(
+                session=session,
+                principal=principal,
+                scopes=scopes,
+                job=job,
+                now=runtime.now(),
+                request_id=request.state.request_id,
+                runtime=runtime,
+            )
 
+    setattr(unit, _SCOPES, scopes)
     # scope="function": the commit happens before the reply is sent, so what is acknowledged is durable.
     return Depends(unit, scope="function")
 
 
 def reading(*scopes: Scope) -> Any:
-    """A dependency: a unit of work that reads, for callers with one of ``scopes``."""
-    return _dependency(lambda request: caller(request, *scopes), write=False)
+    """A dependency: a unit of work that reads, for callers with one of ``scopes`` where the path leads."""
+    return _unit_of_work(scopes, write=False)
 
 
 def writing(*scopes: Scope) -> Any:
-    """A dependency: a unit of work that commits once, for callers with one of ``scopes``."""
-    return _dependency(lambda request: caller(request, *scopes), write=True)
+    """A dependency: a unit of work that commits once, for callers with one of ``scopes`` where the path leads."""
+    return _unit_of_work(scopes, write=True)
 
 
-def administering() -> Any:
-    """A dependency: a unit of work that commits once, for signed-in users."""
-    return _dependency(signed_in, write=True)
+def calling(*scopes: Scope) -> Any:
+    """A dependency: the Principal, with one of ``scopes``, and no session. Not for paths that lead to a project."""
+
+    def caller(request: Request) -> Principal:
+        principal: Principal = request.state.principal
+        principal.admit_anywhere(scopes)
+        return principal
+
+    setattr(caller, _SCOPES, scopes)
+    return Depends(caller)

@@ -11,10 +11,10 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 from headrace_server.app import build_app
 from headrace_server.auth import service as auth
-from headrace_server.models import User
+from headrace_server.models import Member, User
+from headrace_server.principal import KeyScope, Role
 from headrace_server.projects import repository as projects
 from headrace_server.runtime import Runtime
-from headrace_server.security import Scope
 from headrace_server.settings import Settings
 
 from tests.backend.builders import Body, attempt_body, job_body, record
@@ -64,7 +64,7 @@ class World:
         self._clients.append(client)
         return client
 
-    async def key(self, *scopes: Scope, project: str = "default", expires_at: float | None = None) -> str:
+    async def key(self, *scopes: KeyScope, project: str = "default", expires_at: float | None = None) -> str:
         """A new key."""
         async with self.runtime.database.write() as session:
             await projects.ensure(session, project, self.clock())
@@ -82,18 +82,26 @@ class World:
             )
         return key
 
-    async def caller(self, *scopes: Scope, project: str = "default") -> httpx.AsyncClient:
+    async def caller(self, *scopes: KeyScope, project: str = "default") -> httpx.AsyncClient:
         """A client with a new key."""
         return self.client(Authorization=f"Bearer {await self.key(*scopes, project=project)}")
 
-    async def add_user(self, username: str = "ada") -> None:
-        """A user who signs in with PASSWORD."""
+    async def add_user(self, username: str = "ada", **roles: Role) -> None:
+        """A user who signs in with PASSWORD: with these roles by project, or an administrator without any."""
+        now = self.clock()
         async with self.runtime.database.write() as session:
-            session.add(User(username=username, password_hash=_password_hash(), created_at=self.clock()))
+            user = User(username=username, password_hash=_password_hash(), created_at=now, is_admin=not roles)
+            session.add(user)
+            await session.flush()
+            for project, role in roles.items():
+                await projects.ensure(session, project, now)
+                row = await projects.by_name(session, project)
+                assert row is not None
+                session.add(Member(project_id=row.id, user_id=user.id, role=role, added_at=now))
 
-    async def person(self, username: str = "ada") -> httpx.AsyncClient:
-        """A signed-in user's client, CSRF token included."""
-        await self.add_user(username)
+    async def person(self, username: str = "ada", **roles: Role) -> httpx.AsyncClient:
+        """The client, CSRF token included, of somebody with these roles by project, or an administrator."""
+        await self.add_user(username, **roles)
         client = self.client()
         reply = await client.post("/api/v1/session", json={"username": username, "password": PASSWORD})
         assert reply.status_code == 200, reply.text

@@ -17,7 +17,7 @@ def append(session: AsyncSession, event: models.AuditEvent) -> None:
 async def page(
     session: AsyncSession,
     *,
-    project_id: int | None,
+    projects: frozenset[int] | None,
     job_id: int | None,
     before_id: int | None,
     limit: int,
@@ -30,8 +30,8 @@ async def page(
         .order_by(models.AuditEvent.id.desc())
         .limit(limit)
     )
-    if project_id is not None:
-        query = query.where(models.AuditEvent.project_id == project_id)
+    if projects is not None:
+        query = query.where(models.AuditEvent.project_id.in_(projects))
     if job_id is not None:
         query = query.where(models.AuditEvent.job_id == job_id)
     if before_id is not None:

@@ -68,12 +68,13 @@ def record_as(
 
 
 async def page(work: Work, *, project_id: int | None, job_id: int | None, cursor: str | None, limit: int) -> AuditPage:
-    """A page of the log, newest first; a key sees its own project only."""
-    if work.principal.project_id is not None:
-        project_id = work.principal.project_id
+    """A page of the log, newest first: of one project, or of all that the caller may read.
+
+    What belongs to no project, such as logins, is for administrators of the server.
+    """
     rows = await repository.page(
         work.session,
-        project_id=project_id,
+        projects=work.projects if project_id is None else frozenset({project_id}),
         job_id=job_id,
         before_id=decode_cursor(cursor),
         limit=limit + 1,

@@ -7,8 +7,9 @@ from fastapi import APIRouter, Path, Request, Response
 
 from ..fields import Name
 from ..middleware.authentication import COOKIE
+from ..principal import Principal
 from ..projects import service as projects
-from ..work import Work, administering, reading, runtime_of, signed_in, writing
+from ..work import Work, calling, reading, runtime_of, writing
 from . import service
 from .schemas import ApiKeyList, Credentials, KeyCreate, NewApiKey, SessionReply
 
@@ -39,15 +40,14 @@ async def sign_in(body: Credentials, request: Request, response: Response) -> Se
 
 
 @router.get("/session")
-async def get_session(request: Request) -> SessionReply:
+async def get_session(principal: Annotated[Principal, calling("person")]) -> SessionReply:
     """Who is signed in, and the CSRF token for writes."""
-    principal = signed_in(request)
     assert principal.username is not None and principal.session_token is not None
     return service.describe_session(principal.username, principal.session_token)
 
 
 @router.delete("/session", status_code=204)
-async def sign_out(work: Annotated[Work, writing("read", "operate", "ingest")], response: Response) -> None:
+async def sign_out(work: Annotated[Work, writing("person")], response: Response) -> None:
     """End the session."""
     await service.sign_out(work)
     response.delete_cookie(COOKIE, path="/")
@@ -60,12 +60,12 @@ async def list_keys(project: ProjectName, work: Annotated[Work, reading("read", 
 
 
 @router.post("/projects/{project}/keys")
-async def create_key(project: ProjectName, body: KeyCreate, work: Annotated[Work, administering()]) -> NewApiKey:
+async def create_key(project: ProjectName, body: KeyCreate, work: Annotated[Work, writing("administer")]) -> NewApiKey:
     """Make a key; it is shown in this reply and never again."""
     return await service.create_project_key(work, await projects.find(work, project), body)
 
 
 @router.delete("/projects/{project}/keys/{key_id}", status_code=204)
-async def revoke_key(project: ProjectName, key_id: UUID, work: Annotated[Work, administering()]) -> None:
+async def revoke_key(project: ProjectName, key_id: UUID, work: Annotated[Work, writing("administer")]) -> None:
     """Revoke a key; it stops working at once."""
     await service.revoke_key(work, await projects.find(work, project), key_id)

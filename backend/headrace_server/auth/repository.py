@@ -1,12 +1,14 @@
 """SQL of users, sessions and keys."""
 
 from collections.abc import Sequence
+from typing import cast
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
+from ..principal import Role
 
 
 async def user_by_name(session: AsyncSession, username: str) -> models.User | None:
@@ -19,13 +21,21 @@ async def num_users(session: AsyncSession) -> int:
     return await session.scalar(sa.select(sa.func.count()).select_from(models.User)) or 0
 
 
-async def user_of_session(session: AsyncSession, token_hash: bytes, now: float) -> str | None:
-    """The user name of a session that has not expired."""
+async def user_of_session(session: AsyncSession, token_hash: bytes, now: float) -> models.User | None:
+    """The user of a session that has not expired, unless disabled."""
     return await session.scalar(
-        sa.select(models.User.username)
+        sa.select(models.User)
         .join(models.Session, models.Session.user_id == models.User.id)
-        .where(models.Session.token_hash == token_hash, models.Session.expires_at > now)
+        .where(
+            models.Session.token_hash == token_hash, models.Session.expires_at > now, models.User.disabled_at.is_(None)
+        )
     )
+
+
+async def roles_of(session: AsyncSession, user_id: int) -> dict[int, Role]:
+    """A user's role by project row id."""
+    query = sa.select(models.Member.project_id, models.Member.role).where(models.Member.user_id == user_id)
+    return {row.project_id: cast("Role", row.role) for row in await session.execute(query)}
 
 
 async def key_by_hash(session: AsyncSession, key_hash: bytes, now: float) -> models.ApiKey | None:

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from ..fields import Name, NonNegative, Reply, Request, Timestamp
-from ..security import Scope
+from ..principal import KeyScope
 
 
 class Credentials(Request):
@@ -33,7 +33,7 @@ class KeyCreate(Request):
     """A key to make; ``expires_in_s`` (seconds) is optional."""
 
     name: Name
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+    scopes: Annotated[list[KeyScope], Field(min_length=1, max_length=3)]
     expires_in_s: Annotated[NonNegative | None, Field(gt=0, le=10 * 366 * 86400)] = None
 
 
@@ -43,7 +43,7 @@ class ApiKey(Reply):
     id: UUID
     name: str
     prefix: str
-    scopes: list[Scope]
+    scopes: list[KeyScope]
     created_by: str
     created_at: Timestamp
     expires_at: Timestamp | None

@@ -8,14 +8,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
 from ..audit import service as audit
-from ..errors import ConflictError, InvalidError, LoginFailedError, NotFoundError, UnauthenticatedError
+from ..errors import ConflictError, InvalidError, LoginFailedError, NotFoundError
+from ..principal import KEY_SCOPES, KeyScope
 from ..projects import service as projects
 from ..runtime import Runtime
 from ..security import (
     MIN_PASSWORD_CHARS,
-    SCOPES,
-    Principal,
-    Scope,
     csrf_token,
     hash_password,
     key_prefix,
@@ -27,43 +25,6 @@ from ..security import (
 from ..work import Work
 from . import repository
 from .schemas import ApiKey, ApiKeyList, Credentials, KeyCreate, NewApiKey, SessionReply, SignedInUser
-
-
-def _person(username: str, session_token: str | None) -> Principal:
-    return Principal(
-        label=username,
-        username=username,
-        scopes=frozenset(SCOPES),
-        project_id=None,
-        is_user=True,
-        session_token=session_token,
-    )
-
-
-async def principal_of_key(runtime: Runtime, key: str) -> Principal:
-    """Who a key is. Raises UnauthenticatedError when it is unknown, revoked or expired."""
-    key_hash = secret_hash(key)
-    now = runtime.now()
-    async with runtime.database.read() as session:
-        row = await repository.key_by_hash(session, key_hash, now)
-    if row is None:
-        raise UnauthenticatedError("the API key is unknown, revoked or expired")
-    runtime.key_uses[key_hash] = now
-    return Principal(
-        label=f"key:{row.name}",
-        scopes=frozenset(scope for scope in SCOPES if scope in row.scopes),
-        project_id=row.project_id,
-        is_user=False,
-    )
-
-
-async def principal_of_session(runtime: Runtime, token: str) -> Principal:
-    """Who a session is. Raises UnauthenticatedError when it is unknown or has expired."""
-    async with runtime.database.read() as session:
-        username = await repository.user_of_session(session, secret_hash(token), runtime.now())
-    if username is None:
-        raise UnauthenticatedError("the session has ended; sign in again")
-    return _person(username, token)
 
 
 async def sign_in(
@@ -78,7 +39,7 @@ async def sign_in(
     async with runtime.database.read() as session:
         user = await repository.user_by_name(session, credentials.username)
     right = await password_matches(user.password_hash if user else None, credentials.password)
-    if user is None or not right:
+    if user is None or not right or user.disabled_at is not None:
         runtime.logins.failed(credentials.username, address, now)
         raise LoginFailedError("the user name or the password is wrong")
     runtime.logins.succeeded(credentials.username, address)
@@ -113,7 +74,7 @@ async def create_key(
     project: models.Project,
     *,
     name: str,
-    scopes: Collection[Scope],
+    scopes: Collection[KeyScope],
     by: str,
     now: float,
     expires_at: float | None,
@@ -127,7 +88,7 @@ async def create_key(
         name=name,
         prefix=key_prefix(key),
         key_hash=secret_hash(key),
-        scopes=[scope for scope in SCOPES if scope in scopes],
+        scopes=[scope for scope in KEY_SCOPES if scope in scopes],
         created_by=by,
         created_at=now,
         expires_at=expires_at,
@@ -182,16 +143,21 @@ def refuse_weak_password(password: str) -> None:
         raise InvalidError(f"the password has {len(password)} characters; use at least {MIN_PASSWORD_CHARS}")
 
 
-async def create_user(session: AsyncSession, username: str, password: str, *, by: str, now: float) -> None:
+async def create_user(
+    session: AsyncSession, username: str, password: str, *, by: str, now: float, is_admin: bool
+) -> models.User:
     """Make a user. Raises ConflictError when the name is taken, InvalidError for a weak password."""
     refuse_weak_password(password)
     password_hash = await hash_password(password)
-    session.add(models.User(username=username, password_hash=password_hash, created_at=now))
+    user = models.User(username=username, password_hash=password_hash, created_at=now, is_admin=is_admin)
+    session.add(user)
     try:
         await session.flush()
     except IntegrityError as error:
         raise ConflictError(f"there is already a user {username!r}") from error
-    audit.record_as(session, by, "user.create", now=now, request_id=by, project_id=None, after={"username": username})
+    after = {"username": username, "is_admin": is_admin}
+    audit.record_as(session, by, "user.create", now=now, request_id=by, project_id=None, after=after)
+    return user
 
 
 async def change_password(session: AsyncSession, username: str, password: str, *, by: str, now: float) -> None:
@@ -215,5 +181,5 @@ async def ensure_first_user(session: AsyncSession, username: str, password: str,
     await projects.ensure_default(session, now)
     if await repository.num_users(session):
         return False
-    await create_user(session, username, password, by="first start", now=now)
+    await create_user(session, username, password, by="first start", now=now, is_admin=True)
     return True

@@ -23,13 +23,14 @@ class Event:
 class Listener:
     """One open stream: what it may see (None: every project) and what it asked for (None: every job)."""
 
-    project_id: int | None
+    projects: frozenset[int] | None
     jobs: frozenset[UUID] | None
     queue: "asyncio.Queue[Event]" = field(default_factory=lambda: asyncio.Queue(_MAX_WAITING))
 
     def wants(self, project_id: int, job: UUID) -> bool:
         """Whether an event about this job is for this listener."""
-        return self.project_id in (None, project_id) and (self.jobs is None or job in self.jobs)
+        visible = self.projects is None or project_id in self.projects
+        return visible and (self.jobs is None or job in self.jobs)
 
     def put(self, event: Event) -> None:
         """Queue an event; when the listener is too slow, drop what waits and ask it to start over."""
@@ -49,9 +50,9 @@ class Broker:
         self._closed = False
 
     @contextmanager
-    def listening(self, project_id: int | None, jobs: frozenset[UUID] | None) -> Iterator[Listener]:
+    def listening(self, projects: frozenset[int] | None, jobs: frozenset[UUID] | None) -> Iterator[Listener]:
         """A listener for as long as the block lasts."""
-        listener = Listener(project_id, jobs)
+        listener = Listener(projects, jobs)
         self._listeners.add(listener)
         if self._closed:
             listener.put(Event("end", "{}"))

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from ..middleware.authentication import identify
-from ..work import caller, runtime_of
+from ..principal import Principal
+from ..work import calling, runtime_of
 from . import service
 
 router = APIRouter(tags=["events"])
@@ -16,13 +17,14 @@ router = APIRouter(tags=["events"])
 
 @router.get("/events", response_class=EventSourceResponse)
 async def stream_events(
-    request: Request, job: Annotated[list[UUID] | None, Query(max_length=200)] = None
+    request: Request,
+    principal: Annotated[Principal, calling("read")],
+    job: Annotated[list[UUID] | None, Query(max_length=200)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
     """Server-sent events: `snapshot` first, then `job`, `mix`, `activation` as they happen, `ping` every 15 s."""
     runtime = runtime_of(request)
-    principal = caller(request, "read")
 
-    async def still_welcome() -> object:
+    async def still_welcome() -> Principal:
         return await identify(runtime, request.headers, request.cookies)
 
     wanted = None if job is None else frozenset(job)

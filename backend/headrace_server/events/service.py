@@ -6,8 +6,8 @@ from uuid import UUID
 
 from ..errors import UnauthenticatedError
 from ..jobs.summary import visible
+from ..principal import Principal
 from ..runtime import Runtime
-from ..security import Principal
 from .broker import Event, Listener
 from .schemas import SnapshotEvent
 
@@ -22,7 +22,7 @@ async def _snapshot(runtime: Runtime, listener: Listener) -> Event:
             session,
             runtime,
             runtime.now(),
-            project_id=listener.project_id,
+            projects=listener.projects,
             job_uuids=None if listener.jobs is None else sorted(listener.jobs),
             limit=_MAX_JOBS,
         )
@@ -33,18 +33,20 @@ async def stream(
     runtime: Runtime,
     principal: Principal,
     wanted: frozenset[UUID] | None,
-    still_welcome: Callable[[], Awaitable[object]],
+    still_welcome: Callable[[], Awaitable[Principal]],
 ) -> AsyncGenerator[Event, None]:
-    """Events for one listener until the server closes or the caller's key or session ends."""
+    """Events for one listener until the server closes, or the caller's key or session ends or sees other projects."""
+    projects = principal.projects("read")
     # Listening starts before the snapshot is read, so nothing falls between the two.
-    with runtime.broker.listening(principal.project_id, wanted) as listener:
+    with runtime.broker.listening(projects, wanted) as listener:
         yield await _snapshot(runtime, listener)
         while True:
             try:
                 event = await asyncio.wait_for(listener.queue.get(), PING_S)
             except TimeoutError:
                 try:
-                    await still_welcome()
+                    if (await still_welcome()).projects("read") != projects:
+                        return
                 except UnauthenticatedError:
                     return
                 event = Event("ping", "{}")

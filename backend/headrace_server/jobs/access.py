@@ -19,10 +19,15 @@ def _uuid(text: str, what: str) -> UUID:
 
 
 async def find_job(work: Work, job: str, *, lock: bool = False) -> Job:
-    """The job with this id. Raises NotFoundError for unknown ids and for other projects' jobs alike."""
-    found = await repository.find(work.session, _uuid(job, "job"), lock=lock)
-    if found is None or not work.principal.sees(found.project_id):
-        raise NotFoundError(f"no job {job[:64]!r}")
+    """The job with this id. Raises NotFoundError for unknown ids and for other projects' jobs alike, ForbiddenError."""
+    job_uuid = _uuid(job, "job")
+    if work.job is not None and work.job.uuid == job_uuid and not lock:
+        return work.job
+    found = await repository.find(work.session, job_uuid, lock=lock)
+    what = f"job {job[:64]!r}"
+    if found is None:
+        raise NotFoundError(f"no {what}")
+    work.admit(found.project_id, what, job=found.name)
     return found
 
 

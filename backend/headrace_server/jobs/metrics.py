@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from ..principal import Principal
 from ..runtime import Runtime
-from ..security import Principal
 from .schemas import JobSummary
 from .summary import visible
 
@@ -80,7 +80,7 @@ async def render(runtime: Runtime, principal: Principal) -> str:
     """The caller's newest jobs as Prometheus text."""
     async with runtime.database.read() as session:
         jobs = await visible(
-            session, runtime, runtime.now(), project_id=principal.project_id, job_uuids=None, limit=_MAX_JOBS
+            session, runtime, runtime.now(), projects=principal.projects("read"), job_uuids=None, limit=_MAX_JOBS
         )
     streams = _family(
         "headrace_event_streams", "gauge", "Open event streams.", [("", float(runtime.broker.num_listeners))]

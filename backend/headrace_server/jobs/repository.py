@@ -12,9 +12,18 @@ from ..db import insert_into
 
 
 async def find(session: AsyncSession, job_uuid: UUID, *, lock: bool) -> models.Job | None:
-    """The job with this id; ``lock`` makes other changes of it wait."""
+    """The job with this id; ``lock`` makes other changes of it wait, and reads it anew once they are done."""
     query = sa.select(models.Job).where(models.Job.uuid == job_uuid)
-    return await session.scalar(query.with_for_update() if lock else query)
+    if lock:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    return await session.scalar(query)
+
+
+async def find_with_archiving(session: AsyncSession, job_uuid: UUID) -> sa.Row[models.Job, float | None] | None:
+    """The job with this id, and when its project was archived."""
+    query = sa.select(models.Job, models.Project.archived_at).where(models.Job.uuid == job_uuid)
+    query = query.join(models.Project, models.Project.id == models.Job.project_id)
+    return (await session.execute(query)).one_or_none()
 
 
 async def insert_if_new(session: AsyncSession, values: dict[str, Any]) -> bool:
@@ -56,13 +65,13 @@ async def by_ids(session: AsyncSession, job_ids: Sequence[int]) -> Sequence[mode
 
 
 async def visible_ids(
-    session: AsyncSession, *, project_id: int | None, job_uuids: Sequence[UUID] | None, limit: int
+    session: AsyncSession, *, projects: frozenset[int] | None, job_uuids: Sequence[UUID] | None, limit: int
 ) -> Sequence[int]:
-    """Row ids of the newest jobs that are not archived, narrowed to a project or to named jobs."""
+    """Row ids of the newest jobs that are not archived, narrowed to projects (None: all) or to named jobs."""
     job = models.Job
     query = sa.select(job.id).order_by(job.id.desc()).limit(limit)
-    if project_id is not None:
-        query = query.where(job.project_id == project_id)
+    if projects is not None:
+        query = query.where(job.project_id.in_(projects))
     query = query.where(~job.archived if job_uuids is None else job.uuid.in_(job_uuids))
     return (await session.scalars(query)).all()
 

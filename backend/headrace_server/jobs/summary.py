@@ -152,10 +152,10 @@ async def visible(
     runtime: Runtime,
     now: float,
     *,
-    project_id: int | None,
+    projects: frozenset[int] | None,
     job_uuids: Sequence[UUID] | None,
     limit: int,
 ) -> list[JobSummary]:
-    """Summaries of the newest jobs that are not archived, of one project or all, or of just the named ones."""
-    job_ids = await repository.visible_ids(session, project_id=project_id, job_uuids=job_uuids, limit=limit)
+    """Summaries of the newest jobs that are not archived, of these projects (None: all), or of just the named ones."""
+    job_ids = await repository.visible_ids(session, projects=projects, job_uuids=job_uuids, limit=limit)
     return await summarise(session, runtime, await repository.by_ids(session, job_ids), now)

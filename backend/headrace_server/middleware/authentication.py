@@ -11,10 +11,11 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..auth import service as auth
+from ..auth import principals
 from ..errors import CsrfRefusedError, UnauthenticatedError
+from ..principal import Principal
 from ..runtime import Runtime
-from ..security import Principal, csrf_matches
+from ..security import csrf_matches
 from ..site import is_site_path
 
 COOKIE = "headrace_session"
@@ -43,11 +44,11 @@ async def identify(runtime: Runtime, headers: Headers, cookies: Mapping[str, str
         kind, _, key = authorization.partition(" ")
         if kind.lower() != "bearer" or not key.strip():
             raise UnauthenticatedError("Authorization must be 'Bearer hr_…'")
-        return await auth.principal_of_key(runtime, key.strip())
+        return await principals.of_key(runtime, key.strip())
     token = cookies.get(COOKIE)
     if not token:
         raise UnauthenticatedError("no key and no session; send 'Authorization: Bearer hr_…' or sign in")
-    return await auth.principal_of_session(runtime, token)
+    return await principals.of_session(runtime, token)
 
 
 class Authentication:

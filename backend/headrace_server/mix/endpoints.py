@@ -63,7 +63,7 @@ async def get_mix(
     """The newest version, with its ETag; 304 when If-None-Match already has it."""
     row = await access.find_job(work, job)
     current = await service.current(work, row)
-    by_loader = not work.principal.is_user and "ingest" in work.principal.scopes
+    by_loader = not work.principal.is_user and "ingest" in work.principal.scopes_in(row.project_id)
     if by_loader and current.life.state == "proposed" and current.life.total_ranks:
         async with runtime_of(request).database.write() as session:
             await service.leader_saw(session, row, current.version, work.now)

@@ -3,7 +3,7 @@
 from .base import Base, Json, RowId, Weights
 from .jobs import Attempt, Job, JobSource
 from .mix import MixActivation, MixVersion
-from .people import ApiKey, AuditEvent, Project, ServerClock, Session, User
+from .people import ApiKey, AuditEvent, Identity, LoginFailures, Member, Project, ServerClock, Session, User
 from .reports import RankReport, RankState, SourceProgress
 from .rollups import JobRollup, RankRollup, RollupDue, SourceRollup
 
@@ -12,10 +12,13 @@ __all__ = [
     "Attempt",
     "AuditEvent",
     "Base",
+    "Identity",
     "Job",
     "JobRollup",
     "JobSource",
     "Json",
+    "LoginFailures",
+    "Member",
     "MixActivation",
     "MixVersion",
     "Project",

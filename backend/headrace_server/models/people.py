@@ -8,6 +8,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 from .base import Base, Json, RowId, parent, row_id
 
 
+def member_of(target: str, *, index: bool = False) -> Mapped[int]:
+    """Half of a primary key: a row id of another table."""
+    return mapped_column(RowId, sa.ForeignKey(target, ondelete="CASCADE"), primary_key=True, index=index)
+
+
 class Project(Base):
     """Owns jobs and keys."""
 
@@ -15,20 +20,45 @@ class Project(Base):
     id: Mapped[int] = row_id()
     name: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[float]
+    archived_at: Mapped[float | None]
 
 
 class User(Base):
-    """A person who signs in; the password is kept as an argon2id hash."""
+    """A person who signs in; the password is kept as an argon2id hash, empty for who signs in elsewhere only."""
 
     __tablename__ = "user"
     id: Mapped[int] = row_id()
     username: Mapped[str] = mapped_column(unique=True)
     password_hash: Mapped[str]
     created_at: Mapped[float]
+    is_admin: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    disabled_at: Mapped[float | None]
+
+
+class Member(Base):
+    """A person's role in a project."""
+
+    __tablename__ = "member"
+    project_id: Mapped[int] = member_of("project.id")
+    user_id: Mapped[int] = member_of("user.id", index=True)
+    role: Mapped[str]
+    added_at: Mapped[float]
+
+
+class Identity(Base):
+    """Who a user is to a provider: by issuer and subject, which never change hands as addresses do."""
+
+    __tablename__ = "identity"
+    __table_args__ = (sa.UniqueConstraint("issuer", "subject"),)
+    id: Mapped[int] = row_id()
+    user_id: Mapped[int] = parent("user.id", index=True)
+    issuer: Mapped[str]
+    subject: Mapped[str]
+    created_at: Mapped[float]
 
 
 class Session(Base):
-    """A login; the cookie's token is kept as a SHA-256 only."""
+    """A login; the cookie's token is kept as a SHA-256 only, and so is the one before for a moment."""
 
     __tablename__ = "session"
     id: Mapped[int] = row_id()
@@ -36,10 +66,24 @@ class Session(Base):
     token_hash: Mapped[bytes] = mapped_column(sa.LargeBinary(32), unique=True)
     created_at: Mapped[float]
     expires_at: Mapped[float] = mapped_column(index=True)
+    # Null in rows of a server of the version before.
+    seen_at: Mapped[float | None]
+    rotated_at: Mapped[float | None]
+    previous_hash: Mapped[bytes | None] = mapped_column(sa.LargeBinary(32), index=True, unique=True)
+    previous_until: Mapped[float | None]
+
+
+class LoginFailures(Base):
+    """How often a login failed since a time, by the SHA-256 of who tried: a name may be a password typed too early."""
+
+    __tablename__ = "login_failures"
+    who: Mapped[bytes] = mapped_column(sa.LargeBinary(32), primary_key=True)
+    count: Mapped[int]
+    since: Mapped[float] = mapped_column(index=True)
 
 
 class ApiKey(Base):
-    """A key for machines; kept as a prefix to recognise it and a SHA-256."""
+    """A key for machines; kept as a prefix to recognise it and a SHA-256. ``job`` is the only one it may touch."""
 
     __tablename__ = "api_key"
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -53,6 +97,7 @@ class ApiKey(Base):
     expires_at: Mapped[float | None]
     revoked_at: Mapped[float | None]
     last_used_at: Mapped[float | None]
+    job: Mapped[str | None]
 
 
 class AuditEvent(Base):

@@ -14,11 +14,11 @@ async def by_name(session: AsyncSession, name: str) -> models.Project | None:
     return await session.scalar(sa.select(models.Project).where(models.Project.name == name))
 
 
-async def visible(session: AsyncSession, project_id: int | None) -> Sequence[models.Project]:
-    """One project, or all of them for None, by name."""
+async def visible(session: AsyncSession, project_ids: frozenset[int] | None) -> Sequence[models.Project]:
+    """These projects, or all of them for None, by name."""
     query = sa.select(models.Project).order_by(models.Project.name)
-    if project_id is not None:
-        query = query.where(models.Project.id == project_id)
+    if project_ids is not None:
+        query = query.where(models.Project.id.in_(project_ids))
     return (await session.scalars(query)).all()
 
 

@@ -12,10 +12,9 @@ DEFAULT = "default"
 
 
 async def find(work: Work, name: str) -> ProjectRow:
-    """The project of this name. Raises NotFoundError."""
-    project = await repository.by_name(work.session, name)
-    if project is None or not work.principal.sees(project.id):
-        raise NotFoundError(f"no project {name[:200]!r}")
+    """The project of this name. Raises NotFoundError, ForbiddenError."""
+    project = await named(work.session, name)
+    work.admit(project.id, f"project {name[:200]!r}")
     return project
 
 
@@ -34,5 +33,5 @@ async def ensure_default(session: AsyncSession, now: float) -> None:
 
 async def visible(work: Work) -> ProjectList:
     """The projects the caller may see."""
-    rows = await repository.visible(work.session, work.principal.project_id)
+    rows = await repository.visible(work.session, work.projects)
     return ProjectList(items=[Project.model_validate({"name": row.name, "created_at": row.created_at}) for row in rows])

@@ -12,8 +12,8 @@ def test_events_reach_those_who_may_and_want_to_hear() -> None:
     broker = Broker()
     with (
         broker.listening(None, None) as everything,
-        broker.listening(1, None) as project,
-        broker.listening(2, None) as stranger,
+        broker.listening(frozenset({1, 3}), None) as project,
+        broker.listening(frozenset({2}), None) as stranger,
         broker.listening(None, frozenset({OTHER})) as elsewhere,
     ):
         broker.publish(1, JOB, Event("job", "{}"))

@@ -11,16 +11,16 @@ import pytest
 from headrace_server.errors import UnauthenticatedError
 from headrace_server.events import service
 from headrace_server.events.broker import Event
-from headrace_server.security import Principal
+from headrace_server.principal import EVERYTHING, Principal
 
 from tests.backend.builders import activation_body, record
 from tests.backend.world import World
 
-SOMEBODY = Principal(label="ada", scopes=frozenset({"read"}), project_id=None, is_user=True)
+SOMEBODY = Principal(label="ada", username="ada", everywhere=EVERYTHING)
 
 
-async def welcome() -> None:
-    return None
+async def welcome() -> Principal:
+    return SOMEBODY
 
 
 async def following(events: AsyncIterator[Event], name: str, seconds: float = 10) -> Any:
@@ -102,7 +102,7 @@ async def test_silence_reaches_the_page_without_a_change(world: World) -> None:
 async def test_a_listener_hears_only_its_project_and_its_jobs(world: World) -> None:
     job = await world.job()
     other = await world.job("other")
-    foreign = Principal(label="key", scopes=frozenset({"read"}), project_id=999, is_user=False)
+    foreign = Principal(label="key", by_project={999: frozenset({"read"})})
     async with (
         aclosing(service.stream(world.runtime, foreign, None, welcome)) as strange,
         aclosing(service.stream(world.runtime, SOMEBODY, frozenset({UUID(other[-36:])}), welcome)) as narrow,
@@ -120,9 +120,10 @@ async def test_a_stream_ends_with_the_key_it_was_opened_with(world: World, monke
     monkeypatch.setattr(service, "PING_S", 0.05)
     valid = True
 
-    async def still_welcome() -> None:
+    async def still_welcome() -> Principal:
         if not valid:
             raise UnauthenticatedError("revoked")
+        return SOMEBODY
 
     names = []
     async with aclosing(service.stream(world.runtime, SOMEBODY, None, still_welcome)) as events:
