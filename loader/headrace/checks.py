@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from headrace.config import LoaderConfig
-from headrace.errors import SourceError
+from headrace.errors import ConfigError, SourceError
 from headrace.manifest import SourceManifest
 
 
@@ -59,3 +59,9 @@ def check_ids(config: LoaderConfig, manifest: SourceManifest) -> None:
                 f"{place} has id {shard.max_token} in column '{manifest.column}'; {why} ids must be from 0 to "
                 f"{limit - 1}: {remedy}, make the shard again with the right tokenizer, or leave it out with exclude"
             )
+
+
+def check_steps(name: str, value: object) -> None:
+    """Raise ConfigError unless the value is a number of steps."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 40:
+        raise ConfigError(f"{name} is {value!r}; it must be a whole number of steps, at least 0")

@@ -121,6 +121,7 @@ class LoaderConfig:
     on_data_change: OnDataChange = "error"
     on_bad_data: OnBadData = "stop"
     allow_drop: bool = False
+    parent_job: str | None = None
     transform: Transform | None = None
     transform_name: str | None = None
     collate: Callable[[Batch], Any] | None = None
@@ -179,6 +180,7 @@ class LoaderConfig:
                 f"but vocab_size is {self.vocab_size}; use a wider token_dtype"
             )
         self._check_separators()
+        self._check_parent()
 
     def _check_separators(self) -> None:
         for name in ("eos_id", "bos_id"):
@@ -186,6 +188,11 @@ class LoaderConfig:
             if value is not None and value >= self.id_limit:
                 what = f"vocab_size {self.vocab_size}" if self.vocab_size else f"token_dtype {self.token_dtype}"
                 raise ConfigError(f"{name} is {value}; with {what} it must be below {self.id_limit}")
+
+    def _check_parent(self) -> None:
+        parent: object = self.parent_job
+        if parent is not None and not (isinstance(parent, str) and parent):
+            raise ConfigError(f"parent_job is {parent!r}; it must be a job's name or None")
 
     @property
     def id_limit(self) -> int:

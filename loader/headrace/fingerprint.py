@@ -44,6 +44,7 @@ def fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "step": where.step,
         "counts": where.counts.tolist(),
         "accumulators": where.accumulators.tolist(),
+        "job": restored.job,
         "lineage": restored.lineage,
         "skip_steps": restored.skip_steps,
         "eras": [[era.step, dict(era.changes)] for era in restored.eras],

@@ -14,14 +14,15 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from headrace.agreement import LeaderSeals, World, find_world
 from headrace.batch import Batch
+from headrace.checks import check_steps
 from headrace.closing import close_at_exit, reason_of
 from headrace.collecting import without_collecting
 from headrace.config import Source, parse_config
 from headrace.data import open_data
-from headrace.errors import ConfigError, HeadraceError, StateError
+from headrace.errors import HeadraceError, StateError
 from headrace.find import Delivery, find_row
 from headrace.handed import Handed, Remainder
-from headrace.losses import Losses
+from headrace.losses import LAST_LOSSES_S, Losses, check_losses
 from headrace.manifest import SourceManifest
 from headrace.mesh import data_rank
 from headrace.mix import Revision, weight_array, weights_at, weights_to_ppm
@@ -73,6 +74,7 @@ class Loader:
             once after the epoch that is under way, and then with the others.
         allow_drop: let a change of `seq_len` drop more than 1 % of a source (best-fit windows that were begun).
         job: the job's name in the control plane; by default `HEADRACE_JOB`. None: no telemetry and no live mix.
+        parent_job: another job whose checkpoints this one may go on from, as a branch of it.
         url, token, project: the control plane (default `HEADRACE_URL`, `HEADRACE_TOKEN`, `HEADRACE_PROJECT`).
         rank, world_size: default from torch.distributed, else from the torchrun environment.
         dp_rank, dp_size: which share of a global batch this rank reads, where several ranks share data.
@@ -111,7 +113,7 @@ class Loader:
         self._opened = self._data = open_data(config)
         self._reporting = Reporting(self._data, job=job, url=url, token=token, project=project)
         first = Revision("config:1", 0, self._data.weights_ppm)
-        self._restored = self._beginning = beginning(self._data, first)
+        self._restored = self._beginning = beginning(self._data, first, self._reporting.job)
         self._delivered = self._restored.position
         self._ended = False
         self._run: Run | None = None
@@ -232,12 +234,10 @@ class Loader:
                 numbers: the next is `state["step"] + skip_steps`, with the global batch that it would have had anyway.
 
         Raises:
-            StateError: a checkpoint that does not fit this loader, with what differs.
-            ConfigError: `skip_steps` that is not a whole number of at least 0.
+            StateError: a checkpoint that does not fit this loader, with what differs. ConfigError: `skip_steps`.
         """
-        if isinstance(skip_steps, bool) or not isinstance(skip_steps, int) or not 0 <= skip_steps < 1 << 40:
-            raise ConfigError(f"skip_steps is {skip_steps!r}; it must be a whole number of steps, at least 0")
-        restored, data = resume(decode(state, self._config), self._opened)
+        check_steps("skip_steps", skip_steps)
+        restored, data = resume(decode(state, self._config), self._opened, self._reporting.job)
         warn_of_other_weights(self._data, restored)
         self._end_run(failed=None)
         self._restored, self._data = replace(restored, skip_steps=skip_steps), data
@@ -255,8 +255,7 @@ class Loader:
             ConfigError: weights that are not allowed, naming the source. HeadraceError: this loader is closed.
         """
         ppm = weights_to_ppm(weights, self.source_names)
-        if isinstance(ramp_steps, bool) or not isinstance(ramp_steps, int) or not 0 <= ramp_steps < 1 << 40:
-            raise ConfigError(f"ramp_steps is {ramp_steps!r}; it must be a whole number of steps, at least 0")
+        check_steps("ramp_steps", ramp_steps)
         if self._run is None:
             self._running(change=(ppm, ramp_steps))
         elif isinstance(self._run.seals, LeaderSeals):
@@ -312,8 +311,10 @@ class Loader:
         Raises:
             ConfigError: a shape other than (micro_batch,), or no batch and not what was yielded last.
         """
-        for step, sums in self._losses.add(self._handed.batch_of(batch), losses):
-            if self._run is not None:
+        meant = self._handed.batch_of(batch)
+        check_losses(meant, losses)
+        if self._run is not None and self._run.reports:
+            for step, sums in self._losses.add(meant, losses):
                 self._run.observe(step, sums)
 
     def close(self, *, failed: str | None = None) -> None:
@@ -366,7 +367,7 @@ class Loader:
 
     @property
     def _had_service(self) -> bool:
-        return self._restored.had_service or self._reporting.has_job
+        return self._restored.had_service or self._reporting.job is not None
 
     @without_collecting()
     def _first(self) -> Item:
@@ -388,6 +389,8 @@ class Loader:
         run, self._run = self._run, None
         if run is not None and self._dropped is not None:
             self._dropped.detach()
+            for step, sums in self._losses.rest(LAST_LOSSES_S) if not run.has_forked else ():
+                run.observe(step, sums)
             run.close(failed)
             if run.has_forked:
                 return

@@ -32,9 +32,9 @@ class Reporting:
         self._project = project
 
     @property
-    def has_job(self) -> bool:
-        """Whether there is a job to report."""
-        return self._job is not None
+    def job(self) -> str | None:
+        """The job's name in the control plane; None where nothing is reported."""
+        return self._job
 
     def __call__(
         self,

@@ -47,15 +47,17 @@ class _Changes:
             self.found.setdefault(kind, {})[name] = value
 
 
-def resume(saved: Saved, data: Data) -> tuple[Restored, Data]:
-    """Where a run goes on, and in which legs its sources are read.
+def resume(saved: Saved, data: Data, job: str | None = None) -> tuple[Restored, Data]:
+    """Where a run goes on, as part of `job`, and in which legs its sources are read.
 
     Raises:
-        StateError: shards that changed, went missing or shrank; shards that were appended without leave; exclusions
-            that were taken back; or a new `seq_len` that would drop too much. Names the source, and the file where
-            it is known.
+        StateError: another job's checkpoint; shards that changed, went missing or shrank, or were appended without
+            leave; exclusions that were taken back; or a new `seq_len` that would drop too much. Names the source, and
+            the file where it is known.
     """
-    config, old = data.config, saved.restored
+    config = data.config
+    saved = replace(saved, restored=_in_job(saved.restored, job, config.parent_job))
+    old = saved.restored
     changes = _Changes()
     records = {}
     counts = []
@@ -108,11 +110,11 @@ def move_past(restored: Restored, replay: tuple[Revision, ...], data: Data) -> t
     return moved, tuple(revision for revision in replay if revision.from_step >= step)
 
 
-def beginning(data: Data, first: Revision) -> Restored:
+def beginning(data: Data, first: Revision, job: str | None = None) -> Restored:
     """The start of a run that has delivered nothing."""
     position = Position.start(len(data.config.names))
     era = Era(position, data.config.names, data.config.batch_sizes, 0, _caps(data), {})
-    return Restored(position, (first,), None, False, (era,), {})
+    return Restored(position, (first,), None, False, job, (era,), {})
 
 
 def holdings_of(data: Data, position: Position) -> dict[str, Holding]:
@@ -128,6 +130,30 @@ def holdings_of(data: Data, position: Position) -> dict[str, Holding]:
         )
         for k, listing in enumerate(data.listings)
     }
+
+
+def _in_job(restored: Restored, job: str | None, parent_job: str | None) -> Restored:
+    """The same run as part of `job`; None keeps the job that it has.
+
+    Of another job, it goes on in a lineage of its own, without that job's record: its changes of the mix keep their
+    weights and steps, and get names that no version of this job has.
+
+    Raises:
+        StateError: it is of a job that is neither `job` nor `parent_job`.
+    """
+    if job is None or restored.job in (None, job):
+        return replace(restored, job=job or restored.job)
+    if restored.job != parent_job:
+        raise StateError(
+            f"the state is of job {restored.job!r} and this loader's job is {job!r}; give it that job's checkpoint, or "
+            f"parent_job={restored.job!r} to branch off"
+        )
+    log.warning("job %r branches off job %r at step %d", job, parent_job, restored.position.step)
+    renamed = tuple(
+        revision if revision.version is None else replace(revision, id=f"local:{restored.lineage}:{revision.version}")
+        for revision in restored.log
+    )
+    return replace(restored, log=renamed, had_service=False, job=job, departs=True)
 
 
 def _caps(data: Data) -> tuple[int, ...] | None:

@@ -32,7 +32,7 @@ from headrace.reader import BlockCache
 from headrace.resume import move_past
 from headrace.state import Restored
 from headrace.stream import Finished, Item, Stream, Waits
-from headrace.telemetry.port import Activated, SourceSample, StepSample, Telemetry
+from headrace.telemetry.port import Activated, StepSample, Telemetry
 
 log = logging.getLogger("headrace")
 
@@ -119,7 +119,7 @@ class Run:
             micro_batch_size=data.config.micro_batch_size,
             dp_rank=world.dp_rank,
             dp_size=world.dp_size,
-            with_cursors=self._telemetry is not None,
+            tokens_a_sequence=None if self._telemetry is None else data.config.seq_len * self._counts,
             ending=data.ending(),
             collate=data.config.collate,
         )
@@ -204,6 +204,11 @@ class Run:
         """The agreement; HeadraceError in a forked child."""
         self._prefetcher.check_process()
         return self._seals
+
+    @property
+    def reports(self) -> bool:
+        """Whether somebody is told of the run."""
+        return self._telemetry is not None
 
     def observe(self, step: int, sums: Mapping[str, tuple[float, int]]) -> None:
         """Pass losses by source on to the report."""
@@ -305,35 +310,17 @@ class Run:
             )
 
     def _sample(self, finished: Finished) -> StepSample:
-        plan, config, era = finished.plan, self._data.config, self.restored.eras[-1]
-        revision = revision_at(self.stream.log, plan.step)
-        sources = []
-        for k, name in enumerate(config.names):
-            cursor = finished.cursors.get(k)
-            sequences = cursor.sequences if cursor else 0
-            sources.append(
-                SourceSample(
-                    name=name,
-                    ordinal=int(plan.after.counts[k]),
-                    epoch=finished.epochs[k],
-                    file=cursor.file if cursor else None,
-                    row=cursor.row if cursor else None,
-                    target_ppm=int(plan.weights[k]),
-                    sequences=sequences,
-                    tokens=sequences * config.seq_len * self._counts,
-                )
-            )
-        delivered = sum(source.sequences for source in sources) * config.seq_len
+        plan, seq_len = finished.plan, self._data.config.seq_len
         return StepSample(
             step=plan.step,
             time=time.time(),
             waits_s=self._waits.take(),
-            tokens=delivered * self._counts,
-            total_tokens=era.tokens_at(plan.after.counts, config.seq_len),
+            tokens=sum(source.tokens for source in finished.sources),
+            total_tokens=self.restored.eras[-1].tokens_at(plan.after.counts, seq_len),
             queue_depth=self._prefetcher.num_ready,
             bytes_read=finished.bytes_read,
-            revision=revision.id,
-            sources=tuple(sources),
+            revision=finished.revision,
+            sources=finished.sources,
             masked_tokens=finished.masked_tokens * self._counts,
             masked_at=finished.masked_at,
         )

@@ -11,7 +11,8 @@ here; whether it fits the sources as they are now, and how to go on if it doesn'
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +24,7 @@ from headrace.errors import StateError
 from headrace.legs import LegRecord
 from headrace.mix import PPM, Revision, weights_at
 from headrace.plan import Position
-
-FORMAT = 1
-"the number of the format that this version writes; the first, so that no older one needs an upgrade"
+from headrace.upgrades import FORMAT, upgraded
 
 MAX_LOG = 256
 "revisions kept in a checkpoint; older ones are folded into one"
@@ -74,6 +73,8 @@ class Restored:
     lineage: str | None
     "None: saved before the first step of a run"
     had_service: bool
+    job: str | None
+    "the job in the control plane; None: it had none"
     eras: tuple[Era, ...]
     parked: Mapping[str, Holding]
     "sources that were dropped, should they come back"
@@ -176,7 +177,13 @@ def encode(
             {name: [h.count, _listing_row(h), _leg_rows(h.records)] for name, h in restored.parked.items()}
         ),
         "eras": _text([_era_row(era, names) for era in eras[-MAX_ERAS:]]),
-        "run": json.dumps({"lineage": opened[-1] if opened else restored.lineage, "had_service": restored.had_service}),
+        "run": json.dumps(
+            {
+                "lineage": opened[-1] if opened else restored.lineage,
+                "had_service": restored.had_service,
+                "job": restored.job,
+            }
+        ),
     }
 
 
@@ -212,14 +219,15 @@ def decode(state: Mapping[str, Any], config: LoaderConfig) -> Saved:
         StateError: not a checkpoint of this loader, a newer format, damaged, or of another seed, lanes, packing,
             shuffle, separators or transform; names what differs and both values.
     """
-    missing = [key for key in _KEYS if key not in (state or ())]
-    if missing:
-        raise StateError(f"the state has no {missing[0]!r}; pass what Loader.state_dict() returned, unchanged")
+    _refuse_missing(state, ["format"])
     if not isinstance(state["format"], int) or not 1 <= state["format"] <= FORMAT:
         raise StateError(
             f"the state has format {state['format']!r}; this version reads 1 to {FORMAT}: "
             "install the headrace that wrote it"
         )
+    with _damage():
+        state = upgraded(state)
+    _refuse_missing(state, _KEYS)
     ours = {
         "seed": config.seed,
         "lanes": config.lanes,
@@ -234,9 +242,24 @@ def decode(state: Mapping[str, Any], config: LoaderConfig) -> Saved:
                 f"the state was saved with {name} = {state[name]} but this loader has {value}; make the loader with "
                 "what the run was started with"
             )
-    try:
+    with _damage():
         return _read(state)
+
+
+def _refuse_missing(state: Mapping[str, Any], keys: Sequence[str]) -> None:
+    missing = [key for key in keys if key not in (state or ())]
+    if missing:
+        raise StateError(f"the state has no {missing[0]!r}; pass what Loader.state_dict() returned, unchanged")
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Whatever reading it trips over is damage."""
+    try:
+        yield
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        if isinstance(error, StateError):
+            raise
         what = f"{type(error).__name__}: {error}"
         raise StateError(f"the state is damaged ({what}); load an earlier checkpoint") from error
 
@@ -248,8 +271,9 @@ def _read(state: Mapping[str, Any]) -> Saved:
     if log[0].from_step > position.step:
         raise ValueError(f"its log begins at step {log[0].from_step}, after its own step {position.step}")
     run = json.loads(state["run"])
-    if not isinstance(run["lineage"], str | None):
-        raise TypeError(f"its lineage is {run['lineage']!r}")
+    for name in ("lineage", "job"):
+        if not isinstance(run[name], str | None):
+            raise TypeError(f"its {name} is {run[name]!r}")
     listings, legs = json.loads(state["fingerprints"]), json.loads(state["legs"])
     holdings = {
         name: _holding(count, listings[name], legs[name])
@@ -261,7 +285,7 @@ def _read(state: Mapping[str, Any]) -> Saved:
     if not eras or [era.step for era in eras] != sorted({era.step for era in eras}) or eras[-1].step > position.step:
         raise ValueError(f"its eras begin at steps {[era.step for era in eras]}")
     (seq_len,) = _integers([state["seq_len"]], 1, at_least=2)
-    restored = Restored(position, log, run["lineage"], bool(run["had_service"]), eras, parked)
+    restored = Restored(position, log, run["lineage"], bool(run["had_service"]), run["job"], eras, parked)
     return Saved(restored, names, seq_len, holdings)
 
 

@@ -20,11 +20,13 @@ from headrace.batch import Batch
 from headrace.courses import Courses
 from headrace.ends import Ending
 from headrace.errors import StateError
-from headrace.mix import Revision, weight_array
+from headrace.mix import Revision, revision_at, weight_array
 from headrace.plan import BatchSizes, Position, StepPlan, micro_batches, plan_step, rank_slots, size_at
-from headrace.telemetry.port import MaskedPlace
+from headrace.telemetry.port import MaskedPlace, SourceSample
 
 Ints = npt.NDArray[np.int64]
+
+_NO_CURSOR = Cursor(None, None, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,10 @@ class Finished:
     """What is known of a step once its last micro-batch is made."""
 
     plan: StepPlan
-    cursors: dict[int, Cursor]
-    epochs: list[int]
-    "for each source, the epoch of its next sequence"
+    revision: str
+    "the mix revision in force"
+    sources: tuple[SourceSample, ...]
+    "each source as this rank saw it; none where nothing is reported"
     bytes_read: int
     padded_tokens: int
     "places of this rank's part of it that no document fills"
@@ -70,10 +73,11 @@ class Stream:
         micro_batch_size: int,
         dp_rank: int,
         dp_size: int,
-        with_cursors: bool,
+        tokens_a_sequence: int | None,
         ending: Ending | None = None,
         collate: Callable[[Batch], Any] | None = None,
     ) -> None:
+        """`tokens_a_sequence`: what each delivered sequence counts in reports; None where nothing is reported."""
         self._base = list(log)
         self._log = list(log)
         self._seals = seals
@@ -84,7 +88,7 @@ class Stream:
         self._micro_batch_size = micro_batch_size
         self._dp_rank = dp_rank
         self._dp_size = dp_size
-        self._with_cursors = with_cursors
+        self._tokens_a_sequence = tokens_a_sequence
         self._ending = ending
         self._collate = collate
         self._lock = threading.Lock()
@@ -175,11 +179,31 @@ class Stream:
 
     def _finished(self, plan: StepPlan, slots: slice, bytes_read: int, padded: int, masked: int) -> Finished:
         masked_at = self._assembler.masked.last if masked else None
-        if not self._with_cursors:
-            return Finished(plan, {}, [], bytes_read, padded, masked, masked_at)
-        epochs = [course.epoch_of(count) for course, count in zip(self._courses, plan.after.counts, strict=True)]
+        revision = revision_at(self._log, plan.step).id
+        return Finished(plan, revision, self._sampled(plan, slots), bytes_read, padded, masked, masked_at)
+
+    def _sampled(self, plan: StepPlan, slots: slice) -> tuple[SourceSample, ...]:
+        """What is reported of each source, made here so that the training loop need not."""
+        if self._tokens_a_sequence is None:
+            return ()
         cursors = self._assembler.cursors(plan, slots)
-        return Finished(plan, cursors, epochs, bytes_read, padded, masked, masked_at)
+        samples = []
+        for k, (name, course) in enumerate(zip(self._names, self._courses, strict=True)):
+            cursor = cursors.get(k, _NO_CURSOR)
+            ordinal = int(plan.after.counts[k])
+            samples.append(
+                SourceSample(
+                    name=name,
+                    ordinal=ordinal,
+                    epoch=course.epoch_of(ordinal),
+                    file=cursor.file,
+                    row=cursor.row,
+                    target_ppm=int(plan.weights[k]),
+                    sequences=cursor.sequences,
+                    tokens=cursor.sequences * self._tokens_a_sequence,
+                )
+            )
+        return tuple(samples)
 
     def _plan(self) -> StepPlan | None:
         position = self._next

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import uuid
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
-from headrace import Loader
+from headrace import Loader, StateError
 
 from tests.contract.control_plane import ControlPlane
 from tests.loader.corpora import Corpus, random_corpus, take_step
 
+_SMALL: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 4, "seed": 1, "eos_id": 0}
+
 
 def _open(control_plane: ControlPlane, corpus: Corpus, name: str, weights: dict[str, float], **options: Any) -> Loader:
     service = {"job": name, "url": control_plane.url, "token": control_plane.loader_key}
-    chosen: dict[str, Any] = {"seq_len": 16, "global_batch_size": 8, "micro_batch_size": 4, "seed": 1, "eos_id": 0}
-    return Loader(corpus.sources(**weights), **service, **{**chosen, **options})
+    return Loader(corpus.sources(**weights), **service, **{**_SMALL, **options})
 
 
 def _steps(loader: Loader, number: int) -> None:
@@ -68,3 +71,54 @@ def test_sources_added_and_dropped_keep_the_mix_that_the_loader_made(
     first, second = sorted(attempts, key=lambda attempt: attempt["started_at"])
     assert (first["parent_lineage"], second["parent_lineage"]) == (None, first["lineage"])
     assert second["lineage"] != first["lineage"]
+
+
+def test_a_checkpoint_of_another_job_is_refused_by_name_unless_it_is_the_parent(
+    control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A branch has versions of its own: one with a number that its parent had is new to it."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    corpus = random_corpus(tmp_path, {"web": 60, "code": 40}, mean=10)
+    parent, child = f"parent-{uuid.uuid4()}", f"child-{uuid.uuid4()}"
+    equal = {"web": 0.5, "code": 0.5}
+
+    def edit(loader: Loader, name: str, weights: dict[str, int]) -> None:
+        deadline = time.monotonic() + 60
+        while (job := control_plane.job(name)) is None or job["mix"] is None:
+            assert time.monotonic() < deadline
+            _steps(loader, 1)
+        control_plane.edit(job["id"], weights)
+        while loader.weights_ppm != weights:
+            assert time.monotonic() < deadline
+            _steps(loader, 5)
+        _steps(loader, 2)
+
+    with _open(control_plane, corpus, parent, equal) as loader:
+        _steps(loader, 5)
+        for web in (600_000, 700_000):
+            edit(loader, parent, {"web": web, "code": 1_000_000 - web})
+        state = loader.state_dict()
+    with _open(control_plane, corpus, child, equal) as loader:
+        with pytest.raises(StateError) as refused:
+            loader.load_state_dict(state)
+        assert str(refused.value) == (
+            f"the state is of job '{parent}' and this loader's job is '{child}'; give it that job's checkpoint, or "
+            f"parent_job='{parent}' to branch off"
+        )
+    with _open(control_plane, corpus, child, equal, parent_job=parent) as loader:
+        loader.load_state_dict(state)
+        assert loader.weights_ppm == {"web": 700_000, "code": 300_000}
+        _steps(loader, 5)
+        edit(loader, child, {"web": 250_000, "code": 750_000})
+        assert {revision.id for revision in loader._log} >= {f"local:{json.loads(state['run'])['lineage']}:3"}
+        branched = loader.state_dict()
+    assert json.loads(branched["run"])["job"] == child
+    with _open(control_plane, corpus, child, equal) as loader, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        loader.load_state_dict(branched)
+        assert loader.weights_ppm == {"web": 250_000, "code": 750_000}
+        _steps(loader, 3)
+    with Loader(corpus.sources(**equal), job=None, **_SMALL) as loader, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        loader.load_state_dict(branched)
+        assert json.loads(loader.state_dict()["run"])["job"] == child, "a run that reports nothing is still of its job"

@@ -68,7 +68,7 @@ def stream_of(
         micro_batch_size=data.config.micro_batch_size,
         dp_rank=rank,
         dp_size=world_size,
-        with_cursors=True,
+        tokens_a_sequence=0,
         ending=data.ending(),
         collate=data.config.collate,
     )

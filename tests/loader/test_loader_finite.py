@@ -44,7 +44,7 @@ def batches_of_rank(corpus: Corpus, rank: int, world_size: int, **options: Any) 
         micro_batch_size=data.config.micro_batch_size,
         dp_rank=rank,
         dp_size=world_size,
-        with_cursors=True,
+        tokens_a_sequence=0,
         ending=data.ending(),
     )
     return [item.batch for item in stream.items()]

@@ -194,8 +194,8 @@ def test_cursors_and_traces_of_masked_blocks(tmp_path: Path) -> None:
     for number in range(3):
         corrupt(shard(tmp_path / "web", number))
     done = finished_steps(opened, 2)
-    assert {cursor.row for step in done for cursor in step.cursors.values()} == {None}
-    assert all(cursor.file for step in done for cursor in step.cursors.values())
+    assert {source.row for step in done for source in step.sources} == {None}
+    assert all(source.file for step in done for source in step.sources)
     assert {step.masked_tokens for step in done} == {8 * 16}
 
 

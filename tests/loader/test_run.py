@@ -133,7 +133,7 @@ def test_every_step_is_reported_as_it_was_delivered(data: Data) -> None:
     assert plane.ended == [None]
 
 
-def test_masked_tokens_are_reported_with_the_place(tmp_path: Path) -> None:
+def test_masked_tokens_are_reported_with_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the rank that counts, with the source, the file and the row of the last one."""
     corpus = random_corpus(tmp_path, {"web": 60, "code": 30})
     largest = max(token for document in corpus.documents["code"] for token in document)
@@ -154,17 +154,17 @@ def test_masked_tokens_are_reported_with_the_place(tmp_path: Path) -> None:
     assert {(place.file, place.row) for place in masked} == {(f"{number:05}.arrow", row)}
     assert sum(sample.masked_tokens for sample in plane.samples) >= len(document)
     quiet = Recorder()
+    monkeypatch.setattr("headrace.run.counts_tokens", lambda world, store: False)
     rank = Run(data, ALONE, fresh(data), quiet.connect)
-    rank._counts = False
     steps(rank, 30)
     rank.close(None)
     assert {sample.masked_tokens for sample in quiet.samples} == {0}
 
 
-def test_a_rank_that_does_not_count_reports_no_tokens(data: Data) -> None:
+def test_a_rank_that_does_not_count_reports_no_tokens(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.run.counts_tokens", lambda world, store: False)
     plane = Recorder()
     run = Run(data, ALONE, fresh(data), plane.connect)
-    run._counts = False
     steps(run, 1)
     run.close("KeyError: 'lost'")
     assert plane.samples[0].tokens == sum(source.tokens for source in plane.samples[0].sources) == 0
@@ -260,7 +260,7 @@ def test_without_telemetry_nothing_is_kept_for_reports(data: Data) -> None:
     finished = run.take().finished
     assert batch.step == 0
     assert finished is not None
-    assert finished.cursors == {}
+    assert finished.sources == ()
     run.observe(0, {"web": (1.0, 1)})
     run.close(None)
 

@@ -16,7 +16,8 @@ from headrace.errors import StateError
 from headrace.legs import LegRecord
 from headrace.mix import PPM, Revision, weights_at
 from headrace.plan import Position
-from headrace.state import FORMAT, MAX_LOG, Holding, Restored, decode, encode, fold, revisions_of
+from headrace.state import MAX_LOG, Holding, Restored, decode, encode, fold, revisions_of
+from headrace.upgrades import FORMAT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.distributed.checkpoint.state_dict_loader import load
@@ -50,7 +51,7 @@ def restored(names: tuple[str, ...]) -> Restored:
     """A run that began with these sources."""
     start = Position.start(len(names))
     era = Era(start, names, ((0, 8),), 0, None, {})
-    return Restored(start, (), "lineage-1", True, (era,), {})
+    return Restored(start, (), "lineage-1", True, "llama", (era,), {})
 
 
 def holdings(where: Position, names: tuple[str, ...]) -> dict[str, Holding]:
@@ -209,7 +210,7 @@ def test_what_does_not_change_the_stream_may_change(options: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("version", [0, FORMAT + 1, "1", None, 1.0])
 def test_other_formats_are_refused(version: object) -> None:
-    with pytest.raises(StateError, match="this version reads 1 to 1: install the headrace that wrote it"):
+    with pytest.raises(StateError, match=f"this version reads 1 to {FORMAT}: install the headrace that wrote it"):
         decode(saved(equal_log()) | {"format": version}, config())
 
 
@@ -270,7 +271,9 @@ def test_what_is_no_state_is_refused(state: Any) -> None:
         ("eras", "[[0,[0,1,2],[0,0,0],[0,0,0],[[1,8]],0,null,{}]]"),
         ("run", "{}"),
         ("run", "[]"),
-        ("run", '{"lineage": 7, "had_service": false}'),
+        ("run", '{"lineage": 7, "had_service": false, "job": null}'),
+        ("run", '{"lineage": null, "had_service": false}'),
+        ("run", '{"lineage": null, "had_service": false, "job": 7}'),
     ],
 )
 def test_damage_is_found(key: str, value: object) -> None:

@@ -37,7 +37,7 @@ class Ahead:
         return self._revisions
 
 
-def stream_of(data: Data, seals: Ahead, dp_rank: int = 0, dp_size: int = 1, *, with_cursors: bool = False) -> Stream:
+def stream_of(data: Data, seals: Ahead, dp_rank: int = 0, dp_size: int = 1, *, counts: int | None = None) -> Stream:
     orders, blocks = data.orders(), data.blocks()
     courses = data.courses(orders)
     return Stream(
@@ -51,7 +51,7 @@ def stream_of(data: Data, seals: Ahead, dp_rank: int = 0, dp_size: int = 1, *, w
         micro_batch_size=data.config.micro_batch_size,
         dp_rank=dp_rank,
         dp_size=dp_size,
-        with_cursors=with_cursors,
+        tokens_a_sequence=counts,
     )
 
 
@@ -115,13 +115,19 @@ def test_the_parts_of_all_ranks_are_one_batch(data: Data, dp_size: int) -> None:
         assert [row for part in parts for item in part[step] for row in item.batch.input_ids.tolist()] == expected
 
 
-def test_cursors_and_epochs_are_made_only_when_they_are_reported(data: Data) -> None:
-    for with_cursors in (False, True):
-        (items,) = steps(stream_of(data, Ahead(), with_cursors=with_cursors).items(), 1)
+def test_sources_are_described_only_where_they_are_reported(data: Data) -> None:
+    for counts in (None, 0, 8):
+        (items,) = steps(stream_of(data, Ahead(), counts=counts).items(), 1)
         finished = items[-1].finished
         assert finished is not None
-        assert (set(finished.cursors) == {0, 1}) == with_cursors
-        assert finished.epochs == ([0, 0] if with_cursors else [])
+        assert finished.revision == "config:1"
+        if counts is None:
+            assert finished.sources == ()
+        else:
+            assert [(s.name, s.epoch) for s in finished.sources] == [("web", 0), ("code", 0)]
+            assert [s.ordinal for s in finished.sources] == finished.plan.after.counts.tolist()
+            assert [s.tokens for s in finished.sources] == [counts * s.sequences for s in finished.sources]
+            assert sum(s.sequences for s in finished.sources) == len(finished.plan.sources)
 
 
 def test_waits_are_one_for_each_micro_batch_since_the_last_report_but_for_the_start() -> None:

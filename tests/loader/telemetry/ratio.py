@@ -1,8 +1,8 @@
 """Step time beside a service that fails: `python -m tests.loader.telemetry.ratio` prints a line of JSON for each fault.
 
 Two loaders over the same shards take steps in turn, one reporting to the fault, one alone, so that both see the same
-machine; a step is a batch and some work on it. On an idle machine `median_ratio` is the figure; on a busy one it is
-`quiet_ratio`, of the tenths of the steps that nothing disturbed.
+machine; a step is a batch and `--step-ms` of work on it. `cost_us` is how much longer the median step takes, and
+`median_ratio` the same as a share; `quiet_ratio` is of the tenths of the steps that nothing disturbed.
 """
 
 import argparse
@@ -23,7 +23,6 @@ from tests.loader.telemetry import services
 from tests.loader.telemetry.faults import black_hole, certificate_error
 from tests.loader.telemetry.services import Reply, Service, raw_service
 
-STEP_S = 0.02
 REPLIES = {
     "500": Reply(500, {}),
     "413": Reply(413, b"<html>"),
@@ -61,31 +60,32 @@ def make(corpus: Corpus, job: str | None, url: str | None) -> Loader:
     return Loader(corpus.sources(web=1, code=1), job=job, url=url, token="hr_none", **options)
 
 
-def step_s(loader: Loader) -> float:
+def step_s(loader: Loader, work_s: float) -> float:
     """Take one step and work on it, as training does."""
     began = time.perf_counter()
     batch = next(loader)
     loader.observe(batch, torch.rand(16))
-    until = time.perf_counter() + STEP_S
+    until = time.perf_counter() + work_s
     while time.perf_counter() < until:
         batch.input_ids.sum()
     return time.perf_counter() - began
 
 
-def measure(corpus: Corpus, name: str, num_steps: int) -> dict[str, object]:
+def measure(corpus: Corpus, name: str, num_steps: int, work_s: float) -> dict[str, object]:
     """Both loaders in turn."""
     with fault(name) as url, ExitStack() as stack:
         watched, alone = make(corpus, "ratio", url), stack.enter_context(make(corpus, None, None))
         took: tuple[list[float], list[float]] = ([], [])
         for n in range(num_steps):
             for k in (0, 1) if n % 2 else (1, 0):
-                took[k].append(step_s((watched, alone)[k]))
+                took[k].append(step_s((watched, alone)[k], work_s))
         began = time.perf_counter()
         watched.close()
         closed = time.perf_counter() - began
     median, quiet = ([quantile(times[10:], share) for times in took] for share in (0.5, 0.1))
     return {
         "service": name,
+        "cost_us": round(1e6 * (median[0] - median[1])),
         "median_ratio": round(median[0] / median[1], 4),
         "quiet_ratio": round(quiet[0] / quiet[1], 4),
         "longest_step_ms": [round(1e3 * max(times[10:]), 1) for times in took],
@@ -102,7 +102,8 @@ def main() -> None:
     """Measure every fault, or those named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=NAMES, metavar="FAULT")
-    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--step-ms", type=float, default=100.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "cache").mkdir()
@@ -110,7 +111,7 @@ def main() -> None:
         os.environ["HEADRACE_CACHE"] = f"{folder}/cache"
         corpus = random_corpus(Path(folder) / "corpus", {"web": 400, "code": 400}, mean=300)
         for name in options.names:
-            print(json.dumps(measure(corpus, name, options.steps)), flush=True)
+            print(json.dumps(measure(corpus, name, options.steps, options.step_ms / 1e3)), flush=True)
 
 
 if __name__ == "__main__":
