@@ -16,6 +16,7 @@ from .auth import endpoints as auth
 from .errors import HeadraceError, MalformedBodyError, MethodNotAllowedError, NotFoundError
 from .events import endpoints as events
 from .events.composer import Composer
+from .exports import endpoints as exports
 from .ingest import endpoints as ingest
 from .ingest import uptime
 from .jobs import endpoints as jobs
@@ -26,13 +27,14 @@ from .middleware.hosts import HostAllowList
 from .mix import endpoints as mix
 from .problems import invalid_request, problem_response
 from .projects import endpoints as projects
+from .reports import endpoints as reports
 from .rollups import service as rollups
 from .runtime import Runtime, build_runtime
 from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
 
-FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events)
+FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events, exports, reports)
 
 
 @asynccontextmanager

@@ -25,6 +25,8 @@ class Runtime:
     key_uses: dict[bytes, float] = field(default_factory=dict)
     # Batches of reports that are being stored.
     num_batches: int = 0
+    # Files that are being made and sent.
+    num_exports: int = 0
 
 
 def build_runtime(settings: Settings, now: Callable[[], float] = time.time) -> Runtime:

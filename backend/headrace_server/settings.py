@@ -76,6 +76,9 @@ class Settings(BaseSettings):
     max_batches_at_once: int = Field(
         default=64, ge=1, description="batches stored at once by a process; more are told to come back (429)"
     )
+    max_exports_at_once: int = Field(
+        default=4, ge=1, description="exports and reports under way in a process; more are told to come back (429)"
+    )
     shutdown_s: int = Field(default=5, ge=1, description="open requests get this long at shutdown")
 
     @field_validator("allowed_hosts", mode="before")

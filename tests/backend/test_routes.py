@@ -55,6 +55,7 @@ BODIES = {
     ("post", "/api/v1/jobs/{job}/mix/versions/{version}/revert"): {"reason": "r"},
     ("post", "/api/v1/jobs/{job}/activations"): activation_body(attempt_body()),
 }
+QUERIES = {"series": {"metric": "loss"}, "export": {"what": "reports"}}
 
 
 async def test_unknown_malformed_and_foreign_jobs_are_all_not_found(world: World) -> None:
@@ -70,7 +71,7 @@ async def test_unknown_malformed_and_foreign_jobs_are_all_not_found(world: World
                 method,
                 filled(path, job=job),
                 json=BODIES.get((method, path)),
-                params={"metric": "loss"} if path.endswith("series") else None,
+                params=QUERIES.get(path.rpartition("/")[2]),
                 headers={"If-Match": '"v1"'},
             )
             assert reply.status_code in (401, 404) if "%2f" in job else reply.status_code == 404, (method, path, job)

@@ -68,3 +68,8 @@ async def ids_in_progress(session: AsyncSession) -> Sequence[int]:
 async def newest_attempt(work: Work, job: Job) -> Attempt | None:
     """The job's newest attempt, whatever its state."""
     return (await repository.newest_attempts(work.session, [job.id])).get(job.id)
+
+
+async def attempts(work: Work, job: Job) -> Sequence[Attempt]:
+    """Every attempt of the job, oldest first."""
+    return await repository.attempts_of(work.session, job.id)

@@ -478,6 +478,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Job
+         * @description What is kept of a job, as a file of any size.
+         *
+         *     An error in the middle breaks the connection off: over HTTP/1.1 the last chunk is missing. 429 with Retry-After when
+         *     as many exports as allowed are under way.
+         */
+        get: operations["export_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/report.html": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Report
+         * @description The job on one page that needs nothing else, from a disk too: its facts and figures, about 5 MB of plotly.js.
+         */
+        get: operations["get_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2755,6 +2798,85 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_job: {
+        parameters: {
+            query: {
+                what: "reports" | "ranks" | "series" | "sources" | "mix" | "activations" | "attempts" | "audit";
+                format?: "csv" | "parquet";
+                /** @description ISO 8601, or Unix seconds; inclusive */
+                from?: string | null;
+                /** @description ISO 8601, or Unix seconds; inclusive */
+                to?: string | null;
+                /** @description rows of one attempt only */
+                attempt?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the file; a transfer that is not ended properly is not the whole file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_report: {
+        parameters: {
+            query?: {
+                /** @description steps, or time */
+                x?: "step" | "time";
+                /** @description as a file to keep instead of a page to look at */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
             /** @description what went wrong, with a stable code */

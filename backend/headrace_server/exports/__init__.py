@@ -1,0 +1,1 @@
+"""What the service holds of a job, as files: CSV and Parquet, streamed."""

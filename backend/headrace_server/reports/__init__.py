@@ -1,0 +1,1 @@
+"""A job on one page of HTML, to send and to keep."""
