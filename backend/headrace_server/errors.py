@@ -16,6 +16,7 @@
     ├── InvalidError 422                  a value is wrong; ``errors`` names each
     ├── PreconditionMissingError 428      a change of the mix without If-Match
     ├── TooManyRequestsError 429
+    ├── StreamsFullError 503              as many streams are open as the server holds
     ├── MalformedBodyError 400            not JSON, or not what its Content-Encoding says
     └── HostRefusedError 400              the Host header is not one this server answers to
 
@@ -176,6 +177,17 @@ class TooManyRequestsError(HeadraceError):
     status = 429
     code = "too_many_requests"
     title = "Too many requests"
+
+    def __init__(self, detail: str, *, retry_after_s: int) -> None:
+        super().__init__(detail, headers={"Retry-After": str(retry_after_s)})
+
+
+class StreamsFullError(HeadraceError):
+    """As many streams are open as this process holds; Retry-After says when to come back (seconds)."""
+
+    status = 503
+    code = "streams_full"
+    title = "No more streams"
 
     def __init__(self, detail: str, *, retry_after_s: int) -> None:
         super().__init__(detail, headers={"Retry-After": str(retry_after_s)})

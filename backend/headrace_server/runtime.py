@@ -34,7 +34,7 @@ def build_runtime(settings: Settings, now: Callable[[], float] = time.time) -> R
     return Runtime(
         settings=settings,
         database=Database(settings),
-        broker=Broker(),
+        broker=Broker(settings.max_streams),
         logins=LoginLimiter(failures=settings.login_failures, window_s=settings.login_window_s),
         now=now,
     )

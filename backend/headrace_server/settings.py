@@ -79,6 +79,9 @@ class Settings(BaseSettings):
     max_exports_at_once: int = Field(
         default=4, ge=1, description="exports and reports under way in a process; more are told to come back (429)"
     )
+    max_streams: int = Field(
+        default=2000, ge=1, description="event streams a process holds open; one more is told to come back (503)"
+    )
     shutdown_s: int = Field(default=5, ge=1, description="open requests get this long at shutdown")
 
     @field_validator("allowed_hosts", mode="before")

@@ -12,6 +12,7 @@ import pytest
 from headrace.telemetry.connect import connect
 from headrace.telemetry.description import RankIdentity
 from headrace.telemetry.port import Activated, MaskedPlace, Proposal, Telemetry
+from headrace.telemetry.reporter import Reporter
 
 from tests.contract.control_plane import ControlPlane
 from tests.loader.telemetry.ranks import DESCRIPTION, SOURCES, identity, sample, wait_until
@@ -108,6 +109,26 @@ def test_an_edit_becomes_a_proposal_and_its_agreed_step_is_recorded(
         Activated(f"service:{version}", 25, HALVES, 5, lineage=who.lineage)
     ]
     telemetry.finish()
+
+
+def test_edits_reach_the_leader_within_a_second_by_its_stream(
+    control_plane: ControlPlane, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    telemetry = _connect(control_plane, tmp_path, name, identity())  # no step, so no reply to a report tells of edits
+    wait_until(lambda: control_plane.job(name), 20)
+    job_id = control_plane.job(name)["id"]
+    assert isinstance(telemetry, Reporter) and telemetry._feed is not None
+    stream = telemetry._feed._stream
+    wait_until(lambda: stream is not None and stream.is_trusted(1))
+    time.sleep(1.2)  # a poll that was due before the stream was there
+    for number in range(8):
+        version = control_plane.edit(job_id, {"web": number + 1, "code": 1})["version"]
+        edited = time.monotonic()
+        wait_until(lambda wanted=f"service:{version}": getattr(telemetry.latest_proposal(), "revision", "") == wanted)
+        assert time.monotonic() - edited < 1.0
+    assert control_plane.get(f"/jobs/{job_id}/mix")["life"]["state"] == "seen"
+    telemetry.finish()
+    assert caplog.records == []
 
 
 def test_weights_set_in_the_script_become_a_version_that_the_loader_recognises(

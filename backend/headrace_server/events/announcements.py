@@ -13,7 +13,15 @@ class JobChanged:
 
 @dataclass(frozen=True)
 class MixChanged:
-    """A mix version was made, or came further; told at once."""
+    """The mix was edited: a version was made, or decided upon. Told at once, by every replica."""
+
+    job_id: int
+    version: int
+
+
+@dataclass(frozen=True)
+class MixProgressed:
+    """A version came further: seen, agreed, applied, superseded. Told at once here, within a second by replicas."""
 
     job_id: int
     version: int
@@ -21,7 +29,7 @@ class MixChanged:
 
 @dataclass(frozen=True)
 class ActivationRecorded:
-    """A leader sealed a revision; told at once."""
+    """A leader sealed a revision; told at once here, within a second by replicas."""
 
     job_id: int
     attempt_id: int

@@ -12,7 +12,7 @@ from ..jobs.summary import summarise
 from ..mix import activation as activations
 from ..mix import service as mixes
 from ..runtime import Runtime
-from .announcements import ActivationRecorded, JobChanged, MixChanged
+from .announcements import ActivationRecorded, JobChanged, MixChanged, MixProgressed
 from .broker import Event
 from .schemas import ActivationEvent, JobEvent, MixEvent
 
@@ -49,7 +49,7 @@ class Composer:
             self._sent.clear()
             return
         self._dirty |= {change.job_id for change in changes if isinstance(change, JobChanged)}
-        await self._tell_mix({change for change in changes if isinstance(change, MixChanged)})
+        await self._tell_mix({(c.job_id, c.version) for c in changes if isinstance(c, MixChanged | MixProgressed)})
         await self._tell_activations([change for change in changes if isinstance(change, ActivationRecorded)])
         now = asyncio.get_running_loop().time()
         if now >= self._next_look:
@@ -71,11 +71,11 @@ class Composer:
                 self._sent[row.id] = data
                 self._runtime.broker.publish(row.project_id, row.uuid, Event("job", data))
 
-    async def _tell_mix(self, changes: set[MixChanged]) -> None:
-        for change in sorted(changes, key=lambda change: (change.job_id, change.version)):
+    async def _tell_mix(self, changes: set[tuple[int, int]]) -> None:
+        for job_id, number in sorted(changes):
             async with self._runtime.database.read() as session:
-                [job] = await access.by_ids(session, [change.job_id])
-                version = await mixes.describe_one(session, job.id, change.version)
+                [job] = await access.by_ids(session, [job_id])
+                version = await mixes.describe_one(session, job.id, number)
             if version is not None:
                 event = MixEvent(job=job.uuid, version=version)
                 self._runtime.broker.publish(job.project_id, job.uuid, Event("mix", event.model_dump_json()))

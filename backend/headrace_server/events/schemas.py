@@ -31,4 +31,10 @@ class ActivationEvent(Reply):
     activation: Activation
 
 
-EVENT_PAYLOADS = (SnapshotEvent, JobEvent, MixEvent, ActivationEvent)
+class VersionEvent(Reply):
+    """``event: version``, to leaders: the number of the newest mix version, first and for each newer one."""
+
+    version: int
+
+
+EVENT_PAYLOADS = (SnapshotEvent, JobEvent, MixEvent, ActivationEvent, VersionEvent)

@@ -83,6 +83,6 @@ async def render(runtime: Runtime, principal: Principal) -> str:
             session, runtime, runtime.now(), projects=principal.projects("read"), job_uuids=None, limit=_MAX_JOBS
         )
     streams = _family(
-        "headrace_event_streams", "gauge", "Open event streams.", [("", float(runtime.broker.num_listeners))]
+        "headrace_event_streams", "gauge", "Open event streams.", [("", float(runtime.broker.num_streams))]
     )
     return "\n".join([*_families(jobs), *streams]) + "\n"

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..db import announce
 from ..errors import AttemptSupersededError, InvalidError
-from ..events.announcements import ActivationRecorded, JobChanged, MixChanged
+from ..events.announcements import ActivationRecorded, JobChanged, MixProgressed
 from ..jobs import access
 from ..models import Job, MixActivation, MixVersion
 from ..work import Work
@@ -45,7 +45,7 @@ async def record(work: Work, job: Job, body: ActivationCreate) -> Activation:
     await work.session.flush()
     # The ranks may have passed the step, and reported so, before this arrived.
     await life.note_reports(work.session, attempt, newest_seen=None, newest_in_force=None, now=work.now)
-    announce(work.session, MixChanged(job.id, version.version))
+    announce(work.session, MixProgressed(job.id, version.version))
     announce(work.session, JobChanged(job.id))
     announce(work.session, ActivationRecorded(job.id, attempt.id, attempt.uuid, body.revision))
     return describe(row, attempt.uuid)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..db import announce
-from ..events.announcements import MixChanged
+from ..events.announcements import MixProgressed
 from ..ingest import ranks
 from ..models import Attempt, JobSource
 from ..models import MixVersion as MixVersionRow
@@ -82,7 +82,7 @@ def mark_seen(session: AsyncSession, row: MixVersionRow, now: float) -> bool:
     if row.seen_at is not None or not is_open(row):
         return False
     row.seen_at = now
-    announce(session, MixChanged(row.job_id, row.version))
+    announce(session, MixProgressed(row.job_id, row.version))
     return True
 
 
@@ -108,4 +108,4 @@ async def note_reports(
     for row in rows:
         if counts.get(row.id, 0) >= attempt.world_size:
             row.applied_at = now
-            announce(session, MixChanged(row.job_id, row.version))
+            announce(session, MixProgressed(row.job_id, row.version))

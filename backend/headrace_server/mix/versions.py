@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from ..audit import service as audit
 from ..db import announce
 from ..errors import ConflictError
-from ..events.announcements import JobChanged, MixChanged
+from ..events.announcements import JobChanged, MixChanged, MixProgressed
 from ..models import Job, MixVersion
 from ..work import Work
 from . import repository
@@ -36,7 +36,7 @@ async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, a
     """
     version = await _insert(work.session, job, parent, change, work.now)
     for number in await repository.supersede_unagreed(work.session, job.id, version.version, work.now):
-        announce(work.session, MixChanged(job.id, number))
+        announce(work.session, MixProgressed(job.id, number))
     announce(work.session, MixChanged(job.id, version.version))
     announce(work.session, JobChanged(job.id))
     audit.record(

@@ -468,8 +468,33 @@ export interface paths {
         /**
          * Stream Events
          * @description Server-sent events: `snapshot` first, then `job`, `mix`, `activation` as they happen, `ping` every 15 s.
+         *
+         *     `end` comes last when the server closes. 503 with Retry-After when it holds no more streams.
          */
         get: operations["stream_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Mix Versions
+         * @description For a job's leader: `version` with the number of the newest mix version and of each newer one, `ping` every 5 s.
+         *
+         *     `end` comes last when the server closes. 503 with Retry-After when it holds no more streams: `GET /jobs/{job}/mix`
+         *     with If-None-Match says the same.
+         */
+        get: operations["stream_mix_versions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1749,6 +1774,14 @@ export interface components {
             /** Unit */
             unit: string;
         };
+        /**
+         * VersionEvent
+         * @description ``event: version``, to leaders: the number of the newest mix version, first and for each newer one.
+         */
+        VersionEvent: {
+            /** Version */
+            version: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -2787,6 +2820,38 @@ export interface operations {
             };
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_mix_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
             cookie?: never;
         };
         requestBody?: never;

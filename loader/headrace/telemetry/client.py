@@ -12,14 +12,15 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
 import httpx
 
+from headrace.telemetry.event_stream import EventReader, ServerEvent
 from headrace.telemetry.failures import CLOSED, ServiceError
 from headrace.telemetry.http_answer import Answer, read_answer
 
@@ -29,7 +30,14 @@ _TOTAL_S = 10.0
 _WATCH_S = 0.5
 ABORTED_S = 0.2
 "how long a thread is waited for whose request was cut off"
+SILENT = "silent"
+"the kind of a failure: a stream is open, and nothing comes"
+NO_STREAM = "no stream"
+"the kind of a failure: the control plane has no such stream, as older ones have none"
+_BREATH_S = 0.02
+"between two pieces of a stream, so that one that floods costs the training loop next to nothing"
 _THREADS = "headrace-"
+_EVENTS = "text/event-stream"
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -65,6 +73,7 @@ class Client:
         self._stream: object = None
         self._connected = False
         self._cut_at: float | None = None
+        self._silent_at = float("inf")
         self._aborted = threading.Event()
         self._watch: threading.Thread | None = None
         logging.getLogger("httpx").addFilter(_not_from_here)  # its line for each request at level INFO
@@ -83,6 +92,41 @@ class Client:
     def patch(self, path: str, body: bytes) -> Answer:
         """PATCH with JSON."""
         return self._request("PATCH", path, content=body, headers=_JSON)
+
+    def listen(self, path: str, hear: Callable[[ServerEvent], None], *, silence_s: float) -> float | None:
+        """Hear the server-sent events of `path` until the server ends the stream; seconds it asks to stay away, if any.
+
+        Raises ServiceError: for any other answer, `NO_STREAM` where there is no such path; for `silence_s` seconds in
+        which no event or comment was complete, whatever dripped in; and when the connection breaks.
+        """
+        request = self._http.build_request(
+            "GET", path, headers={"Accept": _EVENTS}, timeout=httpx.Timeout(silence_s, connect=_CONNECT_S)
+        )
+        request.extensions["trace"] = self._trace
+        self._silent_at = float("inf")
+        try:
+            with self._opened(request) as response:
+                return self._hear(response, hear, silence_s)
+        except ServiceError:
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _hear(self, response: httpx.Response, hear: Callable[[ServerEvent], None], silence_s: float) -> float | None:
+        if response.status_code != 200 or not response.headers.get("Content-Type", "").startswith(_EVENTS):
+            answer = read_answer(response, self._url)
+            kind = NO_STREAM if answer.status == 404 else "not headrace"
+            raise ServiceError(kind, f"{self._url} answers {response.request.url.path} with {answer.status}")
+        reader = EventReader()
+        self._cut_at = self._silent_at = time.monotonic() + silence_s
+        for piece in response.iter_raw():
+            for event in reader.feed(piece):
+                self._cut_at = self._silent_at = time.monotonic() + silence_s
+                hear(event)
+            time.sleep(_BREATH_S)
+        if time.monotonic() >= self._silent_at:  # cut off for that, which without chunks looks like an end
+            raise self._silence()
+        return reader.retry_s
 
     def abort(self) -> None:
         """End the request under way, and refuse all later ones."""
@@ -109,12 +153,26 @@ class Client:
         except ServiceError:
             raise
         except Exception as error:  # whatever a hostile peer can provoke in httpx, h11 and ssl ends here
-            if self._aborted.is_set():
-                raise ServiceError(CLOSED, "telemetry is closed") from error
-            what = f"{type(error).__name__}: {error}".rstrip(": ")[:200]
-            raise ServiceError("unreachable", f"the control plane at {self._url} does not answer ({what})") from error
+            raise self._failure(error) from error
+
+    def _silence(self) -> ServiceError:
+        return ServiceError(SILENT, f"the stream of {self._url} fell silent: does a proxy hold it back?")
+
+    def _failure(self, error: Exception) -> ServiceError:
+        if self._aborted.is_set():
+            return ServiceError(CLOSED, "telemetry is closed")
+        if time.monotonic() >= self._silent_at:
+            return self._silence()
+        what = f"{type(error).__name__}: {error}".rstrip(": ")[:200]
+        return ServiceError("unreachable", f"the control plane at {self._url} does not answer ({what})")
 
     def _exchange(self, request: httpx.Request) -> Answer:
+        with self._opened(request) as response:
+            return read_answer(response, self._url)
+
+    @contextmanager
+    def _opened(self, request: httpx.Request) -> Iterator[httpx.Response]:
+        """The response to a request, closed at the end; `_cut_at` bounds the time until somebody moves it."""
         if self._watch is None:
             self._watch = threading.Thread(target=self._cut_when_late, name=f"{_THREADS}watch", daemon=True)
             with suppress(RuntimeError):  # Python starts no threads at exit, when `abort` comes soon anyway
@@ -126,7 +184,7 @@ class Client:
         try:
             response = self._http.send(request, stream=True)
             try:
-                return read_answer(response, self._url)
+                yield response
             finally:
                 response.close()
         finally:

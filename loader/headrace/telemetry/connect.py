@@ -77,7 +77,8 @@ def connect(
     feed = None
     if identity.leader:
         client = _client(endpoint)
-        feed = MixFeed(spool, client, Registrar(client, project, spool, start), start, notices)
+        registrar = Registrar(client, project, spool, start)
+        feed = MixFeed(spool, client, registrar, start, notices, stream_client=_client(endpoint))
     client = _client(endpoint)
     drain = Drain(
         spool,

@@ -13,11 +13,14 @@ from headrace.telemetry.answers import MixVersion, read_activation, read_activat
 from headrace.telemetry.client import ABORTED_S, Client
 from headrace.telemetry.description import Registration
 from headrace.telemetry.failures import Backoff, Notices, ServiceError
+from headrace.telemetry.mix_stream import MixStream
 from headrace.telemetry.port import Activated, Proposal
 from headrace.telemetry.registrar import Registrar
 from headrace.telemetry.spool import Spool
 
 _POLL_S = 1.0
+_STREAMED_POLL_S = 10.0
+"between two polls while a stream says what is new"
 _LEFTOVER_TRIES = 3
 
 
@@ -32,7 +35,10 @@ class _Replay:
 
 
 class MixFeed:
-    """One thread that polls the mix each second and posts activations in order until each is acknowledged.
+    """One thread that fetches the mix when there is news and posts activations in order until each is acknowledged.
+
+    News comes by a stream, if there is one, and by acknowledgements of reports; without a stream that can be trusted
+    the mix is polled each second, and with one every ten.
 
     Activations wait in the spool, so that those a crash left behind are posted before the next start registers.
     A version that an activation of the loader's own revision made is proposed under that revision, so that the loader
@@ -40,8 +46,16 @@ class MixFeed:
     """
 
     def __init__(
-        self, spool: Spool, client: Client, registrar: Registrar, current: Registration, notices: Notices
+        self,
+        spool: Spool,
+        client: Client,
+        registrar: Registrar,
+        current: Registration,
+        notices: Notices,
+        *,
+        stream_client: Client | None = None,
     ) -> None:
+        """With a client of its own for it, a stream is kept open too."""
         self.latest: Proposal | None = None
         self.seen_version: int | None = None
         "the newest version that was fetched"
@@ -51,6 +65,7 @@ class MixFeed:
         self._current = current
         self._sources = current.source_names
         self._notices = notices
+        self._stream = None if stream_client is None else MixStream(stream_client, notices, self.hint)
         self._activations = ActivationQueue(spool, current)
         self._own_revisions: dict[int, str] = {}
         self._etag: str | None = None
@@ -92,12 +107,16 @@ class MixFeed:
         self._not_before = 0.0
         self._deadline = deadline
         self._wake.set()
+        if self._stream is not None:
+            self._stream.close()
 
     def join(self, deadline: float) -> None:
         """Wait until the thread has ended; at `deadline` the request under way is cut off, which ends it at once."""
         self._thread.join(max(deadline - time.monotonic(), 0.0))
         self._client.abort()
         self._thread.join(ABORTED_S)
+        if self._stream is not None:
+            self._stream.join()
 
     def _run(self) -> None:
         while not self._is_over():
@@ -130,7 +149,8 @@ class MixFeed:
             self._notices.warn("mix", f"talking about the mix failed ({type(error).__name__}: {error}); tried again")
             return self._retry_after(ServiceError("mix", str(error)))
         self._backoff.reset()
-        return _POLL_S
+        streamed = self._stream is not None and self._stream.is_trusted(self.seen_version)
+        return _STREAMED_POLL_S if streamed else _POLL_S
 
     def _retry_after(self, error: ServiceError) -> float:
         wait_s = self._backoff.after(error)
@@ -145,6 +165,8 @@ class MixFeed:
             self._on_registered = None
         if job_id != self._job_id:
             self._job_id, self._etag, self.seen_version = job_id, None, None
+            if self._stream is not None:
+                self._stream.follow(job_id)
         self._answer_replay(job_id)
         try:
             if self._deadline is None:

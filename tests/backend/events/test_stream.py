@@ -138,4 +138,4 @@ async def test_a_stream_ends_when_the_server_closes(world: World) -> None:
     async with aclosing(service.stream(world.runtime, SOMEBODY, None, welcome)) as events:
         await following(events, "snapshot")
         world.runtime.broker.close()
-        assert [event async for event in events] == []
+        assert [event.name async for event in events] == ["end"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import itertools
 import json
 import socket
 import threading
@@ -31,7 +32,7 @@ class Request:
 
 @dataclass
 class Reply:
-    """A response; `body` is sent as JSON unless it is bytes."""
+    """A response; `body` is sent as JSON unless it is bytes, or an iterator of pieces to send as they come."""
 
     status: int
     body: Any = None
@@ -52,6 +53,12 @@ class Service:
         self.mix: dict[str, Any] = {"version": 1, "origin": "config", "weights_ppm": {"web": 700_000, "code": 300_000}}
         self.mix |= {"from_step": None, "ramp_steps": 0}
         self.report_every_s: Any = 0.5
+        self.streams = False
+        "whether the service has streams of the mix, or is too old for that"
+        self.retry_ms = 0
+        "what a stream that ends asks for"
+        self._edited = threading.Condition()
+        self._streaming = 0
         self.misbehave: Behaviour = lambda request: None
         self._http = _Server(("127.0.0.1", port), _handler(self))
         self.port = int(self._http.server_address[1])
@@ -62,6 +69,7 @@ class Service:
     def close(self) -> None:
         """Stop, dropping every connection."""
         self._http.shutdown()
+        self.end_streams()
         self._http.drop_connections()
         self._http.server_close()
         self._thread.join()
@@ -83,6 +91,7 @@ class Service:
             ("POST", "activations"): self._record,
             ("GET", "activations"): lambda r: Reply(200, {"items": self.activations}),
             ("GET", "mix"): self._show_mix,
+            ("GET", "stream"): lambda r: self._stream_mix(),
         }
         if request.method == "PATCH":
             return Reply(200, {"state": request.body["state"]})
@@ -96,6 +105,35 @@ class Service:
         etag = f'"v{self.mix["version"]}"'
         unchanged = request.headers.get("if-none-match") == etag
         return Reply(304) if unchanged else Reply(200, self.mix, {"ETag": etag})
+
+    def edit(self, version: int, weights_ppm: dict[str, int], **change: object) -> None:
+        """Make this the newest version, and tell the streams."""
+        with self._edited:
+            self.mix = {**self.mix, "version": version, "origin": "service", "weights_ppm": weights_ppm, **change}
+            self._edited.notify_all()
+
+    def end_streams(self) -> None:
+        """End every open stream, as a service does that stops."""
+        with self._edited:
+            self._streaming += 1
+            self._edited.notify_all()
+
+    def _stream_mix(self) -> Reply:
+        if not self.streams:
+            return Reply(404, {"code": "not_found", "detail": "no such resource"})
+        return Reply(200, self._versions(), {"Content-Type": "text/event-stream"})
+
+    def _versions(self) -> Iterator[bytes]:
+        generation, told = self._streaming, 0
+        while True:
+            with self._edited:
+                if self._streaming == generation and self.mix["version"] == told:
+                    self._edited.wait(timeout=0.2)
+            if self._streaming != generation:
+                yield b"event: end\nretry: %d\ndata: {}\n\n" % self.retry_ms
+                return
+            news, told = self.mix["version"] != told, self.mix["version"]
+            yield b'event: version\ndata: {"version":%d}\n\n' % told if news else b"event: ping\ndata: {}\n\n"
 
     def _take(self, batch: Any) -> Reply:
         known = {(attempt, r["rank"], r["seq"]) for attempt, r in self.records}
@@ -142,6 +180,9 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = json.loads(content) if content else None
             reply = service.answer(Request(self.command, self.path.partition("?")[0], headers, body))
+            if isinstance(reply.body, Iterator):
+                self._stream(reply)
+                return
             sent = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
             sent = b"" if reply.status == 304 else sent
             self.send_response(reply.status)
@@ -150,6 +191,14 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)
+
+        def _stream(self, reply: Reply) -> None:
+            self.send_response(reply.status)
+            for name, value in {**reply.headers, "Transfer-Encoding": "chunked"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            for piece in itertools.chain(reply.body, [b""]):
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
 
         do_GET = do_POST = do_PATCH = _serve  # noqa: N815
 
