@@ -16,6 +16,7 @@ from .auth import endpoints as auth
 from .errors import HeadraceError, MalformedBodyError, MethodNotAllowedError, NotFoundError
 from .events import endpoints as events
 from .events.composer import Composer
+from .events.fanout import Fanout
 from .exports import endpoints as exports
 from .ingest import endpoints as ingest
 from .ingest import uptime
@@ -40,9 +41,11 @@ FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events, exports, r
 @asynccontextmanager
 async def running(runtime: Runtime) -> AsyncIterator[None]:
     """Everything that runs beside the requests, started and stopped; the database is closed at the end."""
-    runtime.database.on_commit = runtime.broker.changed
+    fanout = Fanout(runtime)
+    runtime.database.before_commit = fanout.before_commit
+    runtime.database.on_commit = fanout.committed
     await uptime.begin(runtime)
-    beside = (caretaker.run(runtime), rollups.run(runtime), Composer(runtime).run())
+    beside = (caretaker.run(runtime), rollups.run(runtime), Composer(runtime).run(), fanout.run())
     tasks = [asyncio.create_task(work) for work in beside]
     try:
         yield

@@ -7,7 +7,7 @@ process queue fairly, so "database is locked" can only come from another process
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -64,12 +64,21 @@ def make_store(settings: Settings) -> None:
         path.touch(mode=0o600)
 
 
+async def _nothing(_session: AsyncSession, _announced: list[object]) -> None:
+    return
+
+
 class Database:
-    """Sessions over one engine. ``on_commit`` gets what a write announced, after it is durable."""
+    """Sessions over one engine.
+
+    What a write announced goes to ``before_commit`` as the last thing in its transaction, and to ``on_commit`` once it
+    is durable.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.engine = build_engine(settings)
         self._writers = asyncio.Lock() if settings.is_sqlite else None
+        self.before_commit: Callable[[AsyncSession, list[object]], Awaitable[None]] = _nothing
         self.on_commit: Callable[[list[object]], None] = lambda _announced: None
 
     @asynccontextmanager
@@ -93,8 +102,10 @@ class Database:
         async with AsyncSession(self.engine, expire_on_commit=False) as session:
             await session.connection(execution_options={_WRITE: True})
             yield session
+            announced: list[object] = session.info.get("announced", [])
+            await self.before_commit(session, announced)
             await session.commit()
-            self.on_commit(session.info.get("announced", []))
+            self.on_commit(announced)
 
     async def close(self) -> None:
         """Close every connection."""
