@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import median
 
 import pytest
 from headrace.telemetry.client import Client, Endpoint
@@ -58,11 +59,13 @@ def _streams(service: Service) -> list[Request]:
 def test_the_newest_version_first_then_each_edit_at_once(service: Service) -> None:
     with following(service.url) as (stream, heard):
         wait_until(lambda: heard == [1])
+        took_s = []
         for version in range(2, 12):
             begun = time.monotonic()
             service.edit(version, HALVES)
             wait_until(lambda wanted=version: heard[-1] == wanted)
-            assert time.monotonic() - begun < 0.9
+            took_s.append(time.monotonic() - begun)
+        assert median(took_s) < 0.5
         assert stream.is_trusted(11)
     assert len(_streams(service)) == 1
     assert _streams(service)[0].headers["accept"] == "text/event-stream"
@@ -74,14 +77,16 @@ def test_a_feed_hears_of_an_edit_by_the_stream_and_polls_less_meanwhile(service:
         wait_until(lambda: feed._stream is not None and feed._stream.is_trusted(1))
         wait_until(lambda: feed.seen_version == 1)
         time.sleep(1.2)  # the poll that was due before the stream was there
+        took_s = []
         for version in range(2, 8):
             weights = HALVES if version % 2 else ALL_WEB
             polls, begun = len(service.sent("GET", "/mix")), time.monotonic()
             service.edit(version, weights)
             wait_until(lambda wanted=version: feed.seen_version == wanted)
-            assert time.monotonic() - begun < 0.9
+            took_s.append(time.monotonic() - begun)
             assert feed.latest == Proposal(f"service:{version}", weights, None, 0)
             assert len(service.sent("GET", "/mix")) == polls + 1
+        assert median(took_s) < 0.9
         polls = len(service.sent("GET", "/mix"))
         time.sleep(2.5)
         assert len(service.sent("GET", "/mix")) == polls
