@@ -24,7 +24,7 @@ import psutil
 import psycopg
 
 from tests.backend.builders import attempt_body, job_body, record
-from tests.backend.postgres import postgres_server
+from tests.backend.postgres import PostgresServer, postgres_server
 from tests.backend.process import Server, command, new_key, serving
 
 DATABASES = ("sqlite", "postgresql")
@@ -32,21 +32,21 @@ JSON = {"Content-Type": "application/json"}
 
 
 @contextmanager
-def service(database: str) -> Iterator[tuple[Server, str, dict[str, str]]]:
-    """A running server, a key for it, and its settings."""
+def service(database: str) -> Iterator[tuple[Server, str, dict[str, str], PostgresServer | None]]:
+    """A running server, a key for it, its settings, and its database server."""
     folder = Path(tempfile.mkdtemp(prefix="headrace-ingest-"))
     try:
         if database == "sqlite":
             settings = {"max_reports_per_s": "1000000"}
             with serving(folder, **settings) as server:
-                yield server, new_key(folder, **settings), settings
+                yield server, new_key(folder, **settings), settings, None
             return
         with postgres_server(durable=True) as postgres:
             settings = {"max_reports_per_s": "1000000", "database_url": postgres.uri}
             made = command(folder, "migrate", **settings)
             assert made.returncode == 0, made.stderr
             with serving(folder, **settings) as server:
-                yield server, new_key(folder, **settings), settings
+                yield server, new_key(folder, **settings), settings, postgres
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -173,6 +173,12 @@ def ranks_page(url: str, key: str, num_ranks: int) -> list[float]:
     return took
 
 
+def cpu_s(processes: list[psutil.Process]) -> float:
+    """CPU seconds of these so far."""
+    times = [process.cpu_times() for process in processes]
+    return sum(spent.user + spent.system for spent in times)
+
+
 def shown(name: str, took: list[float]) -> str:
     """A line about how long something took."""
     ms = [1000 * value for value in took]
@@ -183,15 +189,15 @@ def shown(name: str, took: list[float]) -> str:
 
 def measure(database: str, args: argparse.Namespace) -> None:
     """Print the figures of one database."""
-    with service(database) as (server, key, settings):
+    with service(database) as (server, key, settings, postgres):
         ingest(server.url, key, writers=args.writers, num_batches=5, batch=args.batch)
-        before = psutil.Process(server.process.pid).cpu_times()
+        parts = [[psutil.Process(server.process.pid)], postgres.processes() if postgres else []]
+        before = [cpu_s(part) for part in parts]
         rate, took = ingest(server.url, key, writers=args.writers, num_batches=args.batches, batch=args.batch)
-        after = psutil.Process(server.process.pid).cpu_times()
         num_reports = args.writers * args.batches * args.batch
-        cpu_us = 1e6 * (after.user + after.system - before.user - before.system) / num_reports
+        spent = [1e6 * (cpu_s(part) - then) / num_reports for part, then in zip(parts, before, strict=True)]
         print(f"{database}: {rate:,.0f} reports/s by {args.writers} writers in batches of {args.batch}")
-        print(f"  {cpu_us:.0f} µs of the server's own CPU time a report, pages included")
+        print(f"  CPU time a report, pages included: {spent[0]:.0f} µs of the server, {spent[1]:.0f} of PostgreSQL")
         print("  " + shown("a batch", took))
         if args.pages:
             print("  " + shown("ranks page of 4,096", ranks_page(server.url, key, 4096)))

@@ -23,12 +23,17 @@ class PostgresServer:
 
     def crash(self) -> None:
         """Kill every process of the server at once, and start it again on what it left."""
-        postmaster = psutil.Process(self._server.get_pid())
-        for process in [postmaster, *postmaster.children(recursive=True)]:
+        processes = self.processes()
+        for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        postmaster.wait(10)
+        processes[0].wait(10)
         self._server.ensure_postgres_running()
+
+    def processes(self) -> list[psutil.Process]:
+        """The postmaster and every process of it."""
+        postmaster = psutil.Process(self._server.get_pid())
+        return [postmaster, *postmaster.children(recursive=True)]
 
     def uri_of(self, database: str) -> str:
         """The URI of a database of this server."""
