@@ -13,6 +13,8 @@ from starlette.routing import Match
 from . import caretaker, health, openapi
 from .audit import endpoints as audit
 from .auth import endpoints as auth
+from .changes import carrier
+from .changes import endpoints as changes
 from .errors import HeadraceError, MalformedBodyError, MethodNotAllowedError, NotFoundError
 from .events import endpoints as events
 from .events.composer import Composer
@@ -35,7 +37,7 @@ from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
 
-FEATURES = (auth, projects, jobs, ingest, series, mix, audit, events, exports, reports)
+FEATURES = (auth, projects, jobs, ingest, series, mix, changes, audit, events, exports, reports)
 
 
 @asynccontextmanager
@@ -45,7 +47,13 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
     runtime.database.before_commit = fanout.before_commit
     runtime.database.on_commit = fanout.committed
     await uptime.begin(runtime)
-    beside = (caretaker.run(runtime), rollups.run(runtime), Composer(runtime).run(), fanout.run())
+    beside = (
+        caretaker.run(runtime),
+        rollups.run(runtime),
+        carrier.run(runtime),
+        Composer(runtime).run(),
+        fanout.run(),
+    )
     tasks = [asyncio.create_task(work) for work in beside]
     try:
         yield

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from .auth import service as auth
+from .idempotency import service as idempotency
 from .ingest import uptime
 from .runtime import Runtime
 
@@ -19,6 +20,8 @@ async def tick(runtime: Runtime, *, key_uses: bool) -> None:
     async with runtime.database.write() as session:
         await uptime.tick(session, runtime.now())
         await auth.note_key_uses(session, uses)
+        if key_uses:
+            await idempotency.forget(session, runtime.now())
     for key_hash, at in uses.items():
         if runtime.key_uses.get(key_hash) == at:
             del runtime.key_uses[key_hash]

@@ -4,6 +4,7 @@
     ├── UnauthenticatedError 401          no key or session, or one that is unknown, expired or revoked
     ├── LoginFailedError 401              wrong user name or password
     ├── ForbiddenError 403                the key lacks a scope
+    │   └── OwnChangeError 403            who made a change of the mix can't approve it
     ├── CsrfRefusedError 403              a browser write without its token, or from another origin
     ├── NotFoundError 404                 nothing with this id in the caller's project
     ├── MethodNotAllowedError 405         the path exists, but not for this method
@@ -14,6 +15,7 @@
     ├── BodyTooLargeError 413
     ├── MediaTypeRefusedError 415
     ├── InvalidError 422                  a value is wrong; ``errors`` names each
+    │   └── IdempotencyKeyReusedError 422 the key was used for another request
     ├── PreconditionMissingError 428      a change of the mix without If-Match
     ├── TooManyRequestsError 429
     ├── StreamsFullError 503              as many streams are open as the server holds
@@ -82,6 +84,13 @@ class ForbiddenError(HeadraceError):
     status = 403
     code = "insufficient_scope"
     title = "Not allowed"
+
+
+class OwnChangeError(ForbiddenError):
+    """Somebody wants to approve a change that is their own."""
+
+    code = "own_change"
+    title = "Somebody else must approve"
 
 
 class CsrfRefusedError(HeadraceError):
@@ -161,6 +170,13 @@ class InvalidError(HeadraceError):
     status = 422
     code = "invalid"
     title = "Invalid request"
+
+
+class IdempotencyKeyReusedError(InvalidError):
+    """The Idempotency-Key was used for another request."""
+
+    code = "idempotency_key_reused"
+    title = "Idempotency-Key used before"
 
 
 class PreconditionMissingError(HeadraceError):

@@ -7,6 +7,7 @@ their role in each project they are a member of; an administrator of the server 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
+from uuid import UUID
 
 from .errors import ForbiddenError, NotFoundError
 
@@ -41,6 +42,19 @@ class Principal:
     user_id: int | None = None
     username: str | None = None
     session_token: str | None = field(default=None, repr=False)
+    # A key's id, and who made it.
+    key_id: UUID | None = None
+    made_by: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """The caller, and nobody else for as long as the service lives."""
+        return f"key:{self.key_id}" if self.user_id is None else f"user:{self.user_id}"
+
+    @property
+    def person(self) -> str:
+        """Who answers for what the caller does: the person, or whoever made the key."""
+        return self.username or self.made_by or self.label
 
     @property
     def is_user(self) -> bool:

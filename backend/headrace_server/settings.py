@@ -65,6 +65,13 @@ class Settings(BaseSettings):
         default=30 * 86_400.0, ge=86_400, description="one-minute rollups of each rank are kept this long"
     )
 
+    schedule_late_s: float = Field(
+        default=3600.0, ge=0, description="a scheduled change that the server missed is made up for within this"
+    )
+    approval_expires_s: float = Field(
+        default=7 * 86_400.0, gt=0, description="a change that nobody approved ends after this"
+    )
+
     session_lifetime_s: float = Field(default=12 * 3600.0, gt=0, description="a login lasts this long")
     login_failures: int = Field(default=5, ge=1, description="failed logins of a user from an address before a pause")
     login_window_s: float = Field(default=300.0, gt=0, description="the window the failures are counted in")

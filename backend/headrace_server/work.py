@@ -12,11 +12,13 @@ from fastapi import Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from . import place
+from .idempotency import service as idempotency
 from .models import Job
 from .principal import Principal, Scope
 from .runtime import Runtime
 
 _SCOPES = "headrace_scopes"
+_OWN: frozenset[Scope] = frozenset({"operate"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,19 @@ class Work:
         self.principal.admit(self.scopes, project_id, what, job=job)
 
 
+def own_work(runtime: Runtime, session: AsyncSession, what: str) -> Work:
+    """A unit of work that the server does by itself, in any project; ``what`` is who the audit log says it was."""
+    return Work(
+        session=session,
+        principal=Principal(label=what, everywhere=_OWN),
+        scopes=("operate",),
+        job=None,
+        now=runtime.now(),
+        request_id=what,
+        runtime=runtime,
+    )
+
+
 def runtime_of(request: Request) -> Runtime:
     """The process's runtime."""
     runtime: Runtime = request.app.state.runtime
@@ -62,6 +77,8 @@ def _unit_of_work(scopes: tuple[Scope, ...], *, write: bool) -> Any:
         runtime = runtime_of(request)
         async with runtime.database.write() if write else runtime.database.read() as session:
             job = await place.admit(session, principal, scopes, request.path_params, write=write)
+            if write and (given := getattr(request.state, "repeatable", None)) is not None:
+                await idempotency.claim(session, principal.identity, given, runtime.now())
             yield Work(
                 session=session,
                 principal=principal,

@@ -53,6 +53,11 @@ BODIES = {
     ("put", "/api/v1/jobs/{job}/mix"): {"weights": {"web": 1}, "reason": "r"},
     ("post", "/api/v1/jobs/{job}/mix/preview"): {"weights": {"web": 1}},
     ("post", "/api/v1/jobs/{job}/mix/versions/{version}/revert"): {"reason": "r"},
+    ("post", "/api/v1/jobs/{job}/mix/pause"): {"source": "web", "reason": "r"},
+    ("post", "/api/v1/jobs/{job}/mix/resume"): {"source": "web", "reason": "r"},
+    ("post", "/api/v1/jobs/{job}/mix/changes"): {"weights": {"web": 1}, "reason": "r", "at_step": 1},
+    ("post", "/api/v1/jobs/{job}/mix/changes/{change}/approve"): {},
+    ("post", "/api/v1/jobs/{job}/mix/changes/{change}/reject"): {"reason": "r"},
     ("post", "/api/v1/jobs/{job}/activations"): activation_body(attempt_body()),
 }
 QUERIES = {"series": {"metric": "loss"}, "export": {"what": "reports"}}
@@ -63,11 +68,13 @@ async def test_unknown_malformed_and_foreign_jobs_are_all_not_found(world: World
     made = await foreign_loader.post("/api/v1/projects/other/jobs", json=job_body("theirs"))
     assert made.status_code == 200
     ours = await world.caller("ingest", "read", "operate")
+    approver = await world.person("ada", default="approver")
     walked = [(method, path) for method, path in operations() if "{job}" in path]
     assert len(walked) >= 15
     for method, path in walked:
         for job in (made.json()["id"], str(uuid.uuid4()), "not-a-uuid", "%00", "a b", "1"):
-            reply = await ours.request(
+            client = approver if path.endswith(("/approve", "/reject")) else ours
+            reply = await client.request(
                 method,
                 filled(path, job=job),
                 json=BODIES.get((method, path)),

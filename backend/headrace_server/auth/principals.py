@@ -19,7 +19,13 @@ async def of_key(runtime: Runtime, key: str) -> Principal:
         raise UnauthenticatedError("the API key is unknown, revoked or expired")
     runtime.key_uses[key_hash] = now
     scopes = frozenset(scope for scope in KEY_SCOPES if scope in row.scopes)
-    return Principal(label=f"key:{row.name}", by_project={row.project_id: scopes}, job=row.job)
+    return Principal(
+        label=f"key:{row.name}",
+        by_project={row.project_id: scopes},
+        job=row.job,
+        key_id=row.id,
+        made_by=row.created_by,
+    )
 
 
 async def of_session(runtime: Runtime, token: str) -> Principal:

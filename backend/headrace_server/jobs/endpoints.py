@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from ..fields import Name, ShortText
+from ..idempotency.route import RepeatableRoute
 from ..projects import service as projects
 from ..work import Work, reading, writing
 from . import access, service
@@ -20,7 +21,7 @@ from .schemas import (
     JobState,
 )
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], route_class=RepeatableRoute)
 JobId = Annotated[str, Path(max_length=64, description="the job's id (a UUID)")]
 
 

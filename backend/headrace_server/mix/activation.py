@@ -4,6 +4,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from ..changes import outcome
 from ..db import announce
 from ..errors import AttemptSupersededError, InvalidError
 from ..events.announcements import ActivationRecorded, JobChanged, MixProgressed
@@ -42,6 +43,7 @@ async def record(work: Work, job: Job, body: ActivationCreate) -> Activation:
     version.agreed_at, version.agreed_step = work.now, body.step
     # Agreed after all, by a leader that had fetched it before a newer edit: that is what the stream follows.
     version.superseded_at = None
+    await outcome.note_agreed(work.session, job, version.version)
     await work.session.flush()
     # The ranks may have passed the step, and reported so, before this arrived.
     await life.note_reports(work.session, attempt, newest_seen=None, newest_in_force=None, now=work.now)

@@ -1,4 +1,4 @@
-"""/jobs/{j}/mix, its versions, previews and reverts, and /jobs/{j}/activations."""
+"""/jobs/{j}/mix, its versions, previews, reverts and pauses, and /jobs/{j}/activations."""
 
 import re
 from typing import Annotated, Any
@@ -6,17 +6,21 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
+from ..changes import service as changes
+from ..changes.schemas import MixChange
 from ..errors import InvalidError, PreconditionMissingError
 from ..fields import MAX_STEP
+from ..idempotency.route import RepeatableRoute
 from ..jobs import access
 from ..jobs.endpoints import JobId
 from ..work import Work, reading, runtime_of, writing
-from . import activation, service
+from . import activation, preview, service
 from .schemas import (
     Activation,
     ActivationCreate,
     ActivationList,
     MixEdit,
+    MixPause,
     MixPreview,
     MixPreviewRequest,
     MixProblem,
@@ -25,13 +29,14 @@ from .schemas import (
     MixVersionPage,
 )
 
-router = APIRouter(tags=["mix"])
+router = APIRouter(tags=["mix"], route_class=RepeatableRoute)
 IfMatch = Annotated[str | None, Header(description='the ETag that was edited, such as "v3"')]
 Reader = Annotated[Work, reading("read", "operate", "ingest")]
 Operator = Annotated[Work, writing("operate")]
-_STALE: dict[int | str, dict[str, Any]] = {
+STALE: dict[int | str, dict[str, Any]] = {
     412: {"model": MixProblem, "description": "somebody else changed the mix first"}
 }
+WAITS: dict[int | str, dict[str, Any]] = {202: {"model": MixChange, "description": "waits for an approval"}}
 _ETAG = re.compile(r'^(?:W/)?"v(\d{1,9})"$')
 
 
@@ -40,7 +45,8 @@ def etag(version: int) -> str:
     return f'"v{version}"'
 
 
-def _matched_version(if_match: str | None) -> int:
+def matched_version(if_match: str | None) -> int:
+    """The version that If-Match names. Raises PreconditionMissingError, InvalidError."""
     if if_match is None or if_match.strip() in ("", "*"):
         raise PreconditionMissingError('send If-Match with the ETag you edited, such as "v3" (GET …/mix has it)')
     found = _ETAG.match(if_match.strip())
@@ -50,6 +56,13 @@ def _matched_version(if_match: str | None) -> int:
             errors=[{"loc": ["header", "If-Match"], "msg": 'must look like "v3"', "value": if_match[:80]}],
         )
     return int(found[1])
+
+
+def _answer(response: Response, made: MixVersion | MixChange) -> MixVersion:
+    if isinstance(made, MixChange):
+        return Response(made.model_dump_json(), 202, media_type="application/json")  # type: ignore[return-value]
+    response.headers["etag"] = etag(made.version)
+    return made
 
 
 @router.get("/jobs/{job}/mix", responses={304: {"description": "unchanged"}})
@@ -74,21 +87,48 @@ async def get_mix(
     return current
 
 
-@router.put("/jobs/{job}/mix", responses=_STALE)
+@router.put("/jobs/{job}/mix", responses=STALE | WAITS)
 async def edit_mix(
     job: JobId, body: MixEdit, response: Response, work: Operator, if_match: IfMatch = None
 ) -> MixVersion:
-    """Change the mix. Of two who edit the same version exactly one wins; the other gets 412 with the winner's."""
-    base = _matched_version(if_match)
-    version = await service.edit(work, await access.find_job(work, job, lock=True), base, body)
-    response.headers["etag"] = etag(version.version)
-    return version
+    """Change the mix. Of two who edit the same version exactly one wins; the other gets 412 with the winner's.
+
+    Where the project requires an approval: 202 with the change that waits for it.
+    """
+    base = matched_version(if_match)
+    row = await access.find_job(work, job, lock=True)
+    parent = await service.matched(work, row, base)
+    wanted = await service.edited(work, row, body)
+    return _answer(response, await changes.submit(work, row, parent, wanted, "edit", body.replaces))
+
+
+@router.post("/jobs/{job}/mix/pause")
+async def pause_source(
+    job: JobId, body: MixPause, response: Response, work: Operator, if_match: IfMatch = None
+) -> MixVersion:
+    """Stop a source at once, whoever else edits, and without an approval; the others share its weight in proportion."""
+    row = await access.find_job(work, job, lock=True)
+    parent = await service.matched(work, row, None if if_match is None else matched_version(if_match))
+    made = await service.make(work, row, parent, await service.paused(work, row, parent, body), "pause")
+    response.headers["etag"] = etag(made.version)
+    return made
+
+
+@router.post("/jobs/{job}/mix/resume", responses=WAITS)
+async def resume_source(
+    job: JobId, body: MixPause, response: Response, work: Operator, if_match: IfMatch = None
+) -> MixVersion:
+    """Return a paused source to its former weight; the others make room in proportion."""
+    row = await access.find_job(work, job, lock=True)
+    parent = await service.matched(work, row, None if if_match is None else matched_version(if_match))
+    wanted = await service.resumed(work, row, parent, body)
+    return _answer(response, await changes.submit(work, row, parent, wanted, "resume"))
 
 
 @router.post("/jobs/{job}/mix/preview")
 async def preview_mix(job: JobId, body: MixPreviewRequest, work: Reader) -> MixPreview:
     """What weights would mean by the end of the run; changes nothing."""
-    return await service.preview(work, await access.find_job(work, job), body)
+    return await preview.preview(work, await access.find_job(work, job), body)
 
 
 @router.get("/jobs/{job}/mix/versions")
@@ -102,7 +142,7 @@ async def list_mix_versions(
     return await service.history(work, await access.find_job(work, job), cursor=cursor, limit=limit)
 
 
-@router.post("/jobs/{job}/mix/versions/{version}/revert", responses=_STALE)
+@router.post("/jobs/{job}/mix/versions/{version}/revert", responses=STALE | WAITS)
 async def revert_mix(
     job: JobId,
     version: Annotated[int, Path(ge=1, le=2**31 - 1)],
@@ -111,11 +151,12 @@ async def revert_mix(
     work: Operator,
     if_match: IfMatch = None,
 ) -> MixVersion:
-    """Make a new version with an older one's weights."""
-    base = _matched_version(if_match)
-    made = await service.revert(work, await access.find_job(work, job, lock=True), base, version, body)
-    response.headers["etag"] = etag(made.version)
-    return made
+    """Make a new version with an older one's weights, or a change that waits for an approval."""
+    base = matched_version(if_match)
+    row = await access.find_job(work, job, lock=True)
+    parent = await service.matched(work, row, base)
+    wanted = await service.reverted(work, row, version, body)
+    return _answer(response, await changes.submit(work, row, parent, wanted, "revert"))
 
 
 @router.post("/jobs/{job}/activations")

@@ -12,6 +12,9 @@ from ..models import MixVersion as MixVersionRow
 from . import repository
 from .schemas import LifeState, MixLife, MixVersion
 
+# Members of a described version that are not its row's.
+_MADE = ("life", "paused", "weights_ppm")
+
 
 def life_state(row: MixVersionRow) -> LifeState:
     """How far a version has come."""
@@ -37,8 +40,13 @@ def ordered(weights: dict[str, int], sources: Sequence[JobSource]) -> dict[str, 
 def _describe(row: MixVersionRow, sources: Sequence[JobSource], applied_ranks: int, total_ranks: int) -> MixVersion:
     return MixVersion.model_validate(
         {
-            **{name: getattr(row, name) for name in MixVersion.model_fields if name not in ("life", "weights_ppm")},
+            **{
+                name: getattr(row, name)
+                for name in MixVersion.model_fields
+                if name not in ("life", "paused", "weights_ppm")
+            },
             "weights_ppm": ordered(row.weights_ppm, sources),
+            "paused": row.paused or {},
             "life": MixLife.model_validate(
                 {
                     "proposed_at": row.created_at,

@@ -1,6 +1,6 @@
 """SQL of mix versions and activations."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -26,6 +26,13 @@ async def by_number(session: AsyncSession, job_id: int, number: int) -> models.M
     """One version of a job."""
     version = models.MixVersion
     return await session.scalar(sa.select(version).where(version.job_id == job_id, version.version == number))
+
+
+async def by_numbers(session: AsyncSession, job_id: int, numbers: Collection[int]) -> Sequence[models.MixVersion]:
+    """Those of these versions that a job has."""
+    version = models.MixVersion
+    query = sa.select(version).where(version.job_id == job_id, version.version.in_(numbers))
+    return (await session.scalars(query)).all()
 
 
 async def by_revision(session: AsyncSession, job_id: int, revision: str) -> models.MixVersion | None:

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from ..fields import Finite, LoaderRequest, Ppm, Reason, Reply, Request, Step, Timestamp, UnixTime
+from ..fields import Finite, LoaderRequest, Name, Ppm, Reason, Reply, Request, Step, Timestamp, UnixTime
 
+Kind = Literal["edit", "revert", "pause", "resume"]
 Origin = Literal["config", "service", "local"]
 LifeState = Literal["proposed", "seen", "agreed", "applied", "superseded"]
 RawWeights = Annotated[dict[str, Finite], Field(min_length=1, max_length=1000)]
@@ -32,7 +33,10 @@ class MixLife(Reply):
 
 
 class MixVersion(Reply):
-    """A version of the weights (ppm, in job order, summing to 1,000,000)."""
+    """A version of the weights (ppm, in job order, summing to 1,000,000).
+
+    ``paused`` has the sources at 0, each with the weight it returns to; ``change`` is the change that became it.
+    """
 
     version: int
     weights_ppm: dict[str, int]
@@ -44,6 +48,9 @@ class MixVersion(Reply):
     parent: int | None
     origin: Origin
     reverts: int | None
+    paused: dict[str, int]
+    change: UUID | None
+    approved_by: str | None
     life: MixLife
 
 
@@ -55,17 +62,28 @@ class MixVersionPage(Reply):
 
 
 class MixEdit(Request):
-    """A change of the mix: now, or from a step, at once or over a ramp."""
+    """A change of the mix: now, or from a step, at once or over a ramp.
+
+    ``replaces`` is a change that needs attention and is settled by this one.
+    """
 
     weights: RawWeights
     reason: Reason
     from_step: Step | None = None
     ramp_steps: RampSteps = 0
+    replaces: UUID | None = None
 
 
 class MixRevert(Request):
     """Going back to an older version's weights, by making a new version."""
 
+    reason: Reason
+
+
+class MixPause(Request):
+    """A source to stop, or to return to its former weight; the others make room in proportion."""
+
+    source: Name
     reason: Reason
 
 

@@ -1,30 +1,21 @@
-"""Reading, editing, reverting and previewing the mix."""
+"""Reading the mix, and what an edit, a revert, a pause and a return make of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..db import announce
-from ..errors import InvalidError, MixConflictError, NotFoundError
+from ..errors import ConflictError, InvalidError, MixConflictError, NotFoundError
 from ..events.announcements import JobChanged
-from ..ingest import ranks
 from ..jobs import access
 from ..models import Job, JobSource, MixActivation
 from ..models import MixVersion as MixVersionRow
 from ..paging import decode_cursor, encode_cursor
 from ..work import Work
-from . import forecast, life, repository, versions
-from .schemas import (
-    MixEdit,
-    MixPreview,
-    MixPreviewRequest,
-    MixPreviewWarning,
-    MixRevert,
-    MixVersion,
-    MixVersionPage,
-)
-from .weights import WeightError, weights_to_ppm
+from . import life, repository, versions
+from .schemas import Kind, MixEdit, MixPause, MixRevert, MixVersion, MixVersionPage
+from .weights import PPM, WeightError, weights_to_ppm
 
 
 async def newest_of(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, MixVersionRow]:
@@ -57,6 +48,12 @@ async def newest(work: Work, job: Job) -> MixVersionRow:
     return (await repository.newest(work.session, [job.id]))[job.id]
 
 
+async def by_numbers(work: Work, job: Job, numbers: Collection[int]) -> dict[int, MixVersionRow]:
+    """Versions of one job by number; those there are."""
+    rows = await repository.by_numbers(work.session, job.id, numbers) if numbers else []
+    return {row.version: row for row in rows}
+
+
 async def describe(work: Work, job: Job, rows: Sequence[MixVersionRow]) -> list[MixVersion]:
     """Versions of one job as others see them."""
     sources = {job.id: await access.sources(work, job)}
@@ -85,22 +82,31 @@ def normalised(weights: Mapping[str, float], sources: Sequence[JobSource]) -> di
         raise InvalidError(str(error), errors=[{"loc": loc, "msg": str(error), "value": error.value}]) from error
 
 
-async def _parent(work: Work, job: Job, if_match: int) -> MixVersionRow:
-    parent = await newest(work, job)
-    if parent.version != if_match:
-        shown = (await describe(work, job, [parent]))[0]
+async def matched(work: Work, job: Job, if_match: int | None) -> MixVersionRow:
+    """The newest version, which must be the one that was edited; None takes whichever it is. Raises MixConflictError.
+
+    ``job`` must be locked.
+    """
+    newest_row = await newest(work, job)
+    if if_match is not None and newest_row.version != if_match:
+        shown = (await describe(work, job, [newest_row]))[0]
         raise MixConflictError(
-            f"you edited version {if_match}, but version {parent.version} by {parent.author} is the newest; "
+            f"you edited version {if_match}, but version {newest_row.version} by {newest_row.author} is the newest; "
             "look at it and edit that one",
             extra={"current": shown.model_dump(mode="json")},
         )
-    return parent
+    return newest_row
 
 
-async def edit(work: Work, job: Job, if_match: int, body: MixEdit) -> MixVersion:
-    """Make a new version from an operator's weights. Raises MixConflictError, InvalidError."""
-    parent = await _parent(work, job, if_match)
-    change = versions.Change(
+async def make(work: Work, job: Job, parent: MixVersionRow, change: versions.Change, kind: Kind) -> MixVersion:
+    """The version after ``parent``; the audit log calls it ``mix.<kind>``."""
+    row = await versions.add(work, job, parent, change, f"mix.{kind}")
+    return (await describe(work, job, [row]))[0]
+
+
+async def edited(work: Work, job: Job, body: MixEdit) -> versions.Change:
+    """What an edit wants. Raises InvalidError."""
+    return versions.Change(
         weights_ppm=normalised(body.weights, await access.sources(work, job)),
         author=work.principal.label,
         reason=body.reason,
@@ -108,25 +114,62 @@ async def edit(work: Work, job: Job, if_match: int, body: MixEdit) -> MixVersion
         from_step=body.from_step,
         ramp_steps=body.ramp_steps,
     )
-    row = await versions.add(work, job, parent, change, "mix.edit")
-    return (await describe(work, job, [row]))[0]
 
 
-async def revert(work: Work, job: Job, if_match: int, number: int, body: MixRevert) -> MixVersion:
-    """Make a new version with an older one's weights. Raises MixConflictError, NotFoundError."""
-    parent = await _parent(work, job, if_match)
+async def reverted(work: Work, job: Job, number: int, body: MixRevert) -> versions.Change:
+    """What going back to version ``number`` wants. Raises NotFoundError."""
     older = await repository.by_number(work.session, job.id, number)
     if older is None:
-        raise NotFoundError(f"job {job.name!r} has no mix version {number}; the newest is {parent.version}")
-    change = versions.Change(
+        raise NotFoundError(f"job {job.name!r} has no mix version {number}; GET …/mix/versions lists them")
+    return versions.Change(
         weights_ppm=life.ordered(older.weights_ppm, await access.sources(work, job)),
         author=work.principal.label,
         reason=body.reason,
         origin="service",
         reverts=number,
     )
-    row = await versions.add(work, job, parent, change, "mix.revert")
-    return (await describe(work, job, [row]))[0]
+
+
+async def paused(work: Work, job: Job, held: MixVersionRow, body: MixPause) -> versions.Change:
+    """What stopping a source wants: the others share its weight in proportion. Raises ConflictError, InvalidError."""
+    weights = await _weights_with(work, job, held, body.source)
+    if weights[body.source] == 0:
+        raise ConflictError(f"{body.source!r} is paused already, since version {held.version} at the latest")
+    rest = {**weights, body.source: 0}
+    if not any(rest.values()):
+        raise ConflictError(f"{body.source!r} is the only source with any weight; give another one some before")
+    return await _rebalanced(work, job, rest, body)
+
+
+async def resumed(work: Work, job: Job, held: MixVersionRow, body: MixPause) -> versions.Change:
+    """What a source's return wants: its former weight, the others less in proportion. Raises ConflictError."""
+    weights = await _weights_with(work, job, held, body.source)
+    back = (held.paused or {}).get(body.source)
+    if weights[body.source] > 0 or back is None:
+        raise ConflictError(f"{body.source!r} is not paused with a weight to return to; edit the weights instead")
+    if back == PPM:
+        raise ConflictError(f"{body.source!r} had the whole mix, which pauses all others; edit the weights instead")
+    # Integers, so that the former weight comes back exactly.
+    return await _rebalanced(
+        work, job, {name: ppm * (PPM - back) for name, ppm in weights.items()} | {body.source: back * PPM}, body
+    )
+
+
+async def _weights_with(work: Work, job: Job, held: MixVersionRow, source: str) -> dict[str, int]:
+    weights = life.ordered(held.weights_ppm, await access.sources(work, job))
+    if source not in weights:
+        message = f"unknown source {source!r}; the job has {list(weights)}"
+        raise InvalidError(message, errors=[{"loc": ["body", "source"], "msg": "unknown source", "value": source}])
+    return weights
+
+
+async def _rebalanced(work: Work, job: Job, weights: Mapping[str, int], body: MixPause) -> versions.Change:
+    return versions.Change(
+        weights_ppm=normalised(weights, await access.sources(work, job)),
+        author=work.principal.label,
+        reason=body.reason,
+        origin="service",
+    )
 
 
 async def history(work: Work, job: Job, *, cursor: str | None, limit: int) -> MixVersionPage:
@@ -134,68 +177,6 @@ async def history(work: Work, job: Job, *, cursor: str | None, limit: int) -> Mi
     rows = await repository.page(work.session, job.id, before=decode_cursor(cursor), limit=limit + 1)
     items = await describe(work, job, rows[:limit])
     return MixVersionPage(items=items, next_cursor=encode_cursor(items[-1].version) if len(rows) > limit else None)
-
-
-async def preview(work: Work, job: Job, body: MixPreviewRequest) -> MixPreview:
-    """What the weights would mean, changing nothing. Raises InvalidError."""
-    sources = await access.sources(work, job)
-    wanted = normalised(body.weights, sources)
-    held = life.ordered((await newest(work, job)).weights_ppm, sources)
-    outlooks, steps_left = await outlook(work, job, sources, wanted)
-    epochs = _epochs(job, outlooks, steps_left, body.ramp_steps)
-    found = forecast.warnings_for(outlooks, epochs, job.global_batch_size)
-    return MixPreview(
-        weights_ppm=wanted,
-        delta_ppm={name: ppm - held[name] for name, ppm in wanted.items()},
-        epochs_at_end=epochs,
-        warnings=[MixPreviewWarning(code=w.code, source=w.source, message=w.message) for w in found],
-    )
-
-
-async def epochs_by_end(work: Work, job: Job) -> dict[str, float | None]:
-    """Epochs of each source by the end of the run, at the newest weights."""
-    sources = await access.sources(work, job)
-    version = await newest(work, job)
-    outlooks, steps_left = await outlook(work, job, sources, life.ordered(version.weights_ppm, sources))
-    return _epochs(job, outlooks, steps_left, version.ramp_steps if life.is_open(version) else 0)
-
-
-def _epochs(
-    job: Job, outlooks: Sequence[forecast.SourceOutlook], steps_left: int | None, ramp_steps: int
-) -> dict[str, float | None]:
-    return {
-        source.name: forecast.epochs_at_end(
-            source, steps_left=steps_left, global_batch_size=job.global_batch_size, ramp_steps=ramp_steps
-        )
-        for source in outlooks
-    }
-
-
-async def outlook(
-    work: Work, job: Job, sources: Sequence[JobSource], wanted: Mapping[str, int]
-) -> tuple[list[forecast.SourceOutlook], int | None]:
-    """Each source now and under ``wanted``, and how many steps are left (None when the end is unknown)."""
-    attempt = await access.newest_attempt(work, job)
-    standing = None
-    if attempt is not None:
-        standing = (await ranks.standings(work.session, [attempt])).get(attempt.id)
-    held = life.ordered((await newest(work, job)).weights_ppm, sources)
-    outlooks = []
-    for source in sources:
-        now = None if standing is None else standing.sources.get(source.name)
-        outlooks.append(
-            forecast.SourceOutlook(
-                name=source.name,
-                delivered_sequences=0 if now is None else now.ordinal,
-                epoch_sequences=source.num_tokens / job.seq_len,
-                before_ppm=held[source.name] if now is None else now.target_ppm,
-                after_ppm=wanted[source.name],
-            )
-        )
-    if job.total_steps is None:
-        return outlooks, None
-    done = 0 if standing is None else standing.step + 1
-    return outlooks, max(0, job.total_steps - done)
 
 
 async def activation_rows(work: Work, job: Job) -> Sequence[tuple[MixActivation, UUID]]:

@@ -1,11 +1,13 @@
 """Making versions. Unique (job, version) is the guard: of two writers exactly one gets the number."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..audit import service as audit
+from ..changes import outcome
 from ..db import announce
 from ..errors import ConflictError
 from ..events.announcements import JobChanged, MixChanged, MixProgressed
@@ -27,6 +29,8 @@ class Change:
     ramp_steps: int = 0
     reverts: int | None = None
     revision: str | None = None
+    change: UUID | None = None
+    approved_by: str | None = None
 
 
 async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, action: str) -> MixVersion:
@@ -35,8 +39,11 @@ async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, a
     Raises ConflictError when another writer made it first.
     """
     version = await _insert(work.session, job, parent, change, work.now)
-    for number in await repository.supersede_unagreed(work.session, job.id, version.version, work.now):
+    superseded = await repository.supersede_unagreed(work.session, job.id, version.version, work.now)
+    for number in superseded:
         announce(work.session, MixProgressed(job.id, number))
+    if superseded:
+        await outcome.note_superseded(work, job, superseded, version)
     announce(work.session, MixChanged(job.id, version.version))
     announce(work.session, JobChanged(job.id))
     audit.record(
@@ -45,15 +52,26 @@ async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, a
         project_id=job.project_id,
         job_id=job.id,
         before=None if parent is None else {"version": parent.version, "weights_ppm": parent.weights_ppm},
-        after={
-            "version": version.version,
-            "weights_ppm": version.weights_ppm,
-            "from_step": version.from_step,
-            "ramp_steps": version.ramp_steps,
-        },
+        after=_shown(version),
         reason=change.reason,
     )
     return version
+
+
+def _shown(version: MixVersion) -> dict[str, object]:
+    names = ["version", "weights_ppm", "from_step", "ramp_steps"]
+    if version.change is not None:
+        names += ["author", "approved_by"]
+    shown = {name: getattr(version, name) for name in names}
+    return shown if version.change is None else {**shown, "change": str(version.change)}
+
+
+def paused_after(parent: MixVersion | None, weights_ppm: dict[str, int]) -> dict[str, int]:
+    """The sources at 0 and the weight (ppm) each returns to: its last one above 0."""
+    if parent is None:
+        return {}
+    held = (parent.paused or {}) | {name: ppm for name, ppm in parent.weights_ppm.items() if ppm}
+    return {name: held[name] for name, ppm in weights_ppm.items() if ppm == 0 and name in held}
 
 
 async def _insert(session: AsyncSession, job: Job, parent: MixVersion | None, change: Change, now: float) -> MixVersion:
@@ -76,6 +94,9 @@ async def _insert(session: AsyncSession, job: Job, parent: MixVersion | None, ch
         agreed_at=None,
         applied_at=None,
         superseded_at=None,
+        paused=paused_after(parent, change.weights_ppm),
+        change=change.change,
+        approved_by=change.approved_by,
     )
     session.add(version)
     try:

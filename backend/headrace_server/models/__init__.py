@@ -1,8 +1,9 @@
 """The tables. Singular names; the migrations must equal these modules."""
 
 from .base import Base, Json, RowId, Weights
+from .idempotency import IdempotencyKey
 from .jobs import Attempt, Job, JobSource
-from .mix import MixActivation, MixVersion
+from .mix import LeaderPoll, MixActivation, MixChange, MixVersion
 from .people import ApiKey, AuditEvent, Identity, LoginFailures, Member, Project, ServerClock, Session, User
 from .reports import RankReport, RankState, SourceProgress
 from .rollups import JobRollup, RankRollup, RollupDue, SourceRollup
@@ -12,14 +13,17 @@ __all__ = [
     "Attempt",
     "AuditEvent",
     "Base",
+    "IdempotencyKey",
     "Identity",
     "Job",
     "JobRollup",
     "JobSource",
     "Json",
+    "LeaderPoll",
     "LoginFailures",
     "Member",
     "MixActivation",
+    "MixChange",
     "MixVersion",
     "Project",
     "RankReport",

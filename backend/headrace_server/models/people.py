@@ -21,6 +21,7 @@ class Project(Base):
     name: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[float]
     archived_at: Mapped[float | None]
+    requires_approval: Mapped[bool] = mapped_column(server_default=sa.false())
 
 
 class User(Base):

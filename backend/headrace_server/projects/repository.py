@@ -14,6 +14,12 @@ async def by_name(session: AsyncSession, name: str) -> models.Project | None:
     return await session.scalar(sa.select(models.Project).where(models.Project.name == name))
 
 
+async def requires_approval(session: AsyncSession, project_id: int) -> bool:
+    """Whether changes of the mix in the project need a second person."""
+    query = sa.select(models.Project.requires_approval).where(models.Project.id == project_id)
+    return bool(await session.scalar(query))
+
+
 async def visible(session: AsyncSession, project_ids: frozenset[int] | None) -> Sequence[models.Project]:
     """These projects, or all of them for None, by name."""
     query = sa.select(models.Project).order_by(models.Project.name)

@@ -2,11 +2,12 @@
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from ..audit import service as audit
 from ..errors import NotFoundError
 from ..models import Project as ProjectRow
 from ..work import Work
 from . import repository
-from .schemas import Project, ProjectList
+from .schemas import Project, ProjectList, ProjectSettings, ProjectSettingsPatch
 
 DEFAULT = "default"
 
@@ -35,3 +36,23 @@ async def visible(work: Work) -> ProjectList:
     """The projects the caller may see."""
     rows = await repository.visible(work.session, work.projects)
     return ProjectList(items=[Project.model_validate({"name": row.name, "created_at": row.created_at}) for row in rows])
+
+
+async def requires_approval(session: AsyncSession, project_id: int) -> bool:
+    """Whether changes of the mix in the project need a second person."""
+    return await repository.requires_approval(session, project_id)
+
+
+def settings_of(project: ProjectRow) -> ProjectSettings:
+    """How the project is run."""
+    return ProjectSettings(requires_approval=project.requires_approval)
+
+
+def change_settings(work: Work, project: ProjectRow, body: ProjectSettingsPatch) -> ProjectSettings:
+    """Change what the body names; the rest stays."""
+    before = settings_of(project)
+    if body.requires_approval is not None and body.requires_approval != project.requires_approval:
+        project.requires_approval = body.requires_approval
+        shown = settings_of(project).model_dump()
+        audit.record(work, "project.settings", project_id=project.id, before=before.model_dump(), after=shown)
+    return settings_of(project)

@@ -7,6 +7,7 @@ from ..figures import epochs, loss, mix, throughput, wait
 from ..figures.canvas import Mark, Style
 from ..figures.palette import ThemeName
 from ..figures.schemas import Figure, FigureName
+from ..mix import preview
 from ..mix import service as mixes
 from ..models import Job
 from ..work import Work
@@ -44,7 +45,7 @@ async def _sources(work: Work, job: Job, metric: Metric, query: Query) -> list[S
 
 
 async def _forecast(work: Work, job: Job) -> epochs.Forecast:
-    ends = await mixes.epochs_by_end(work, job)
+    ends = await preview.epochs_by_end(work, job)
     if job.total_steps is None:
         return epochs.Forecast()
     return epochs.Forecast(last_step=job.total_steps - 1, epochs=ends)

@@ -156,6 +156,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Project Settings
+         * @description How a project is run.
+         */
+        get: operations["get_project_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Project Settings
+         * @description Change how a project is run.
+         */
+        patch: operations["change_project_settings"];
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs": {
         parameters: {
             query?: never;
@@ -345,9 +369,51 @@ export interface paths {
         /**
          * Edit Mix
          * @description Change the mix. Of two who edit the same version exactly one wins; the other gets 412 with the winner's.
+         *
+         *     Where the project requires an approval: 202 with the change that waits for it.
          */
         put: operations["edit_mix"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Source
+         * @description Stop a source at once, whoever else edits, and without an approval; the others share its weight in proportion.
+         */
+        post: operations["pause_source"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Source
+         * @description Return a paused source to its former weight; the others make room in proportion.
+         */
+        post: operations["resume_source"];
         delete?: never;
         options?: never;
         head?: never;
@@ -405,7 +471,7 @@ export interface paths {
         put?: never;
         /**
          * Revert Mix
-         * @description Make a new version with an older one's weights.
+         * @description Make a new version with an older one's weights, or a change that waits for an approval.
          */
         post: operations["revert_mix"];
         delete?: never;
@@ -432,6 +498,94 @@ export interface paths {
          * @description The leader sealed a revision; local ones become versions. Superseded attempts get 409.
          */
         post: operations["record_activation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mix Changes
+         * @description Changes that wait and what became of earlier ones, newest first.
+         */
+        get: operations["list_mix_changes"];
+        put?: never;
+        /**
+         * Schedule Mix Change
+         * @description Have the mix change at a step or at a time, if it is still the one named by If-Match then.
+         */
+        post: operations["schedule_mix_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/changes/{change}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Mix Change
+         * @description One change; while it needs attention with the three sides of the conflict.
+         */
+        get: operations["get_mix_change"];
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw Mix Change
+         * @description Cancel a change that waits, or dismiss one that needs attention.
+         */
+        delete: operations["withdraw_mix_change"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/changes/{change}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Mix Change
+         * @description Let a change have its way; only a person may, and never the one whose change it is.
+         */
+        post: operations["approve_mix_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/mix/changes/{change}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject Mix Change
+         * @description Refuse a change for good.
+         */
+        post: operations["reject_mix_change"];
         delete?: never;
         options?: never;
         head?: never;
@@ -822,6 +976,22 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * ChangeDecision
+         * @description Why a change is approved; may be left out.
+         */
+        ChangeDecision: {
+            /** Reason */
+            reason?: string | null;
+        };
+        /**
+         * ChangeRejection
+         * @description Why a change is rejected.
+         */
+        ChangeRejection: {
+            /** Reason */
+            reason: string;
+        };
+        /**
          * Credentials
          * @description What a person types.
          */
@@ -1164,8 +1334,131 @@ export interface components {
             row: number | null;
         };
         /**
+         * MixChange
+         * @description A change that waits, or what became of it.
+         *
+         *     ``version`` is the version it became (``done``). ``late_s`` is how long after its time that was, ``late_steps`` how
+         *     many steps after its step the ranks agreed on. ``conflict`` is there while it needs attention; ``why`` says why.
+         */
+        MixChange: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "awaiting_approval" | "scheduled" | "done" | "needs_attention" | "rejected" | "cancelled" | "dismissed" | "replaced" | "expired";
+            /** Why */
+            why: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "edit" | "revert" | "pause" | "resume";
+            /**
+             * Starts
+             * @enum {string}
+             */
+            starts: "at_once" | "step" | "time";
+            /** Weights Ppm */
+            weights_ppm: {
+                [key: string]: number;
+            };
+            /** At Step */
+            at_step: number | null;
+            /** At */
+            at: string | null;
+            /** Ramp Steps */
+            ramp_steps: number;
+            /** Base Version */
+            base_version: number | null;
+            /** Follows */
+            follows: string | null;
+            /** Reverts */
+            reverts: number | null;
+            /** Author */
+            author: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Decided By */
+            decided_by: string | null;
+            /** Decided At */
+            decided_at: string | null;
+            /** Decision Reason */
+            decision_reason: string | null;
+            /** Version */
+            version: number | null;
+            /** Late S */
+            late_s: number | null;
+            /** Late Steps */
+            late_steps: number | null;
+            /** Settled At */
+            settled_at: string | null;
+            conflict: components["schemas"]["MixConflict"] | null;
+        };
+        /**
+         * MixChangeCreate
+         * @description A change to be made at a step or at a time (ISO 8601 with an offset, or Unix seconds).
+         *
+         *     ``follows`` is a change that waits: this one is then made on the version that the other becomes. ``replaces`` is a
+         *     change that needs attention and is settled by this one.
+         */
+        MixChangeCreate: {
+            /** Weights */
+            weights: {
+                [key: string]: number;
+            };
+            /** Reason */
+            reason: string;
+            /** At Step */
+            at_step?: number | null;
+            /** At */
+            at?: string | null;
+            /**
+             * Ramp Steps
+             * @default 0
+             */
+            ramp_steps: number;
+            /** Follows */
+            follows?: string | null;
+            /** Replaces */
+            replaces?: string | null;
+        };
+        /**
+         * MixChangePage
+         * @description Newest first; ``next_cursor`` is null on the last page.
+         */
+        MixChangePage: {
+            /** Items */
+            items: components["schemas"]["MixChange"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * MixConflict
+         * @description The three sides: the version the change was made for (null: it never came to be), the newest, the change.
+         */
+        MixConflict: {
+            base: components["schemas"]["MixSide"] | null;
+            theirs: components["schemas"]["MixSide"];
+            /** Difference */
+            difference: components["schemas"]["SourceDifference"][];
+        };
+        /**
          * MixEdit
          * @description A change of the mix: now, or from a step, at once or over a ramp.
+         *
+         *     ``replaces`` is a change that needs attention and is settled by this one.
          */
         MixEdit: {
             /** Weights */
@@ -1181,6 +1474,8 @@ export interface components {
              * @default 0
              */
             ramp_steps: number;
+            /** Replaces */
+            replaces?: string | null;
         };
         /**
          * MixEvent
@@ -1221,6 +1516,16 @@ export interface components {
              * @enum {string}
              */
             state: "proposed" | "seen" | "agreed" | "applied" | "superseded";
+        };
+        /**
+         * MixPause
+         * @description A source to stop, or to return to its former weight; the others make room in proportion.
+         */
+        MixPause: {
+            /** Source */
+            source: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * MixPreview
@@ -1316,8 +1621,31 @@ export interface components {
             realised_ppm: number | null;
         };
         /**
+         * MixSide
+         * @description A version that a change is compared with.
+         */
+        MixSide: {
+            /** Version */
+            version: number;
+            /** Weights Ppm */
+            weights_ppm: {
+                [key: string]: number;
+            };
+            /** Author */
+            author: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
          * MixVersion
          * @description A version of the weights (ppm, in job order, summing to 1,000,000).
+         *
+         *     ``paused`` has the sources at 0, each with the weight it returns to; ``change`` is the change that became it.
          */
         MixVersion: {
             /** Version */
@@ -1348,6 +1676,14 @@ export interface components {
             origin: "config" | "service" | "local";
             /** Reverts */
             reverts: number | null;
+            /** Paused */
+            paused: {
+                [key: string]: number;
+            };
+            /** Change */
+            change: string | null;
+            /** Approved By */
+            approved_by: string | null;
             life: components["schemas"]["MixLife"];
         };
         /**
@@ -1467,6 +1803,22 @@ export interface components {
         ProjectList: {
             /** Items */
             items: components["schemas"]["Project"][];
+        };
+        /**
+         * ProjectSettings
+         * @description How a project is run. ``requires_approval``: changes of the mix need a second person.
+         */
+        ProjectSettings: {
+            /** Requires Approval */
+            requires_approval: boolean;
+        };
+        /**
+         * ProjectSettingsPatch
+         * @description What may be changed of a project's settings; a field left out stays.
+         */
+        ProjectSettingsPatch: {
+            /** Requires Approval */
+            requires_approval?: boolean | null;
         };
         /**
          * RankList
@@ -1723,6 +2075,20 @@ export interface components {
             file: string | null;
             /** Row */
             row: number | null;
+        };
+        /**
+         * SourceDifference
+         * @description A source on which the three sides don't agree, in ppm.
+         */
+        SourceDifference: {
+            /** Source */
+            source: string;
+            /** Base Ppm */
+            base_ppm: number | null;
+            /** Theirs Ppm */
+            theirs_ppm: number;
+            /** Ours Ppm */
+            ours_ppm: number;
         };
         /**
          * SourceRecord
@@ -2101,6 +2467,72 @@ export interface operations {
             };
         };
     };
+    get_project_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSettings"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_project_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectSettingsPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSettings"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_jobs: {
         parameters: {
             query?: {
@@ -2142,7 +2574,10 @@ export interface operations {
     create_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 project: string;
             };
@@ -2277,7 +2712,10 @@ export interface operations {
     start_attempt: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description the job's id (a UUID) */
                 job: string;
@@ -2546,6 +2984,8 @@ export interface operations {
             header?: {
                 /** @description the ETag that was edited, such as "v3" */
                 "if-match"?: string | null;
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description the job's id (a UUID) */
@@ -2568,6 +3008,15 @@ export interface operations {
                     "application/json": components["schemas"]["MixVersion"];
                 };
             };
+            /** @description waits for an approval */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
+                };
+            };
             /** @description somebody else changed the mix first */
             412: {
                 headers: {
@@ -2588,10 +3037,104 @@ export interface operations {
             };
         };
     };
+    pause_source: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that was edited, such as "v3" */
+                "if-match"?: string | null;
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MixPause"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixVersion"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_source: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that was edited, such as "v3" */
+                "if-match"?: string | null;
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MixPause"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixVersion"];
+                };
+            };
+            /** @description waits for an approval */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     preview_mix: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description the job's id (a UUID) */
                 job: string;
@@ -2665,6 +3208,8 @@ export interface operations {
             header?: {
                 /** @description the ETag that was edited, such as "v3" */
                 "if-match"?: string | null;
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description the job's id (a UUID) */
@@ -2686,6 +3231,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MixVersion"];
+                };
+            };
+            /** @description waits for an approval */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
                 };
             };
             /** @description somebody else changed the mix first */
@@ -2746,7 +3300,10 @@ export interface operations {
     record_activation: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description the job's id (a UUID) */
                 job: string;
@@ -2766,6 +3323,240 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Activation"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_mix_changes: {
+        parameters: {
+            query?: {
+                state?: ("awaiting_approval" | "scheduled" | "done" | "needs_attention" | "rejected" | "cancelled" | "dismissed" | "replaced" | "expired") | null;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChangePage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    schedule_mix_change: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the ETag that was edited, such as "v3" */
+                "if-match"?: string | null;
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MixChangeCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
+                };
+            };
+            /** @description somebody else changed the mix first */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MixProblem"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_mix_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_mix_change: {
+        parameters: {
+            query?: {
+                reason?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve_mix_change: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeDecision"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reject_mix_change: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeRejection"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MixChange"];
                 };
             };
             /** @description what went wrong, with a stable code */

@@ -11,6 +11,7 @@ export type Job = Schemas["Job"];
 export type JobPage = Schemas["JobPage"];
 export type JobState = JobSummary["state"];
 export type JobSummary = Schemas["JobSummary"];
+export type MixChange = Schemas["MixChange"];
 export type MixEdit = Schemas["MixEdit"];
 export type MixEvent = Schemas["MixEvent"];
 export type MixPreview = Schemas["MixPreview"];

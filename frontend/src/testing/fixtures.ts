@@ -16,6 +16,9 @@ export function mixVersion(change: Partial<MixVersion> = {}): MixVersion {
     parent: 2,
     origin: "service",
     reverts: null,
+    paused: {},
+    change: null,
+    approved_by: null,
     life: {
       proposed_at: "2026-11-30T10:00:00Z",
       seen_at: "2026-11-30T10:00:00.400Z",

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 
 import { api, unwrap } from "../client";
 import { pollUnlessLive } from "../connection";
-import type { MixEdit, MixVersion } from "../types";
+import type { MixChange, MixEdit, MixVersion } from "../types";
 
 import { jobKey } from "./job";
 
@@ -64,8 +64,15 @@ export const previewQuery = (
     gcTime: 30_000,
   });
 
+/** Whether what was sent waits for somebody else's approval, where the project requires one. */
+export const isWaiting = (made: MixVersion | MixChange): made is MixChange => "state" in made;
+
 /** Proposes new weights on top of version `basis`; ApiProblem 412 when it is no longer the newest. */
-export const proposeMix = (jobId: string, basis: number, edit: MixEdit): Promise<MixVersion> =>
+export const proposeMix = (
+  jobId: string,
+  basis: number,
+  edit: MixEdit,
+): Promise<MixVersion | MixChange> =>
   unwrap(
     api.PUT("/api/v1/jobs/{job}/mix", {
       params: { path: { job: jobId }, header: { "if-match": versionTag(basis) } },
@@ -79,7 +86,7 @@ export const revertMix = (
   basis: number,
   version: number,
   reason: string,
-): Promise<MixVersion> =>
+): Promise<MixVersion | MixChange> =>
   unwrap(
     api.POST("/api/v1/jobs/{job}/mix/versions/{version}/revert", {
       params: { path: { job: jobId, version }, header: { "if-match": versionTag(basis) } },

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 
 import { errorMessage, hasStatus } from "@/api/problem";
-import { mixKey, revertMix } from "@/api/queries/mix";
+import { isWaiting, mixKey, revertMix } from "@/api/queries/mix";
 
 import classes from "./history-page.module.css";
 
@@ -32,13 +32,18 @@ export function RevertForm({ jobId, version, basis, onDone }: Props) {
   useEffect(() => field.current?.focus(), []);
   const revert = useMutation({
     mutationFn: () => revertMix(jobId, basis, version, reason.trim()),
-    onSuccess: onDone,
+    onSuccess: (made) => {
+      if (!isWaiting(made)) onDone();
+    },
     onSettled: () => client.invalidateQueries({ queryKey: mixKey(jobId) }),
   });
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     if (reason.trim() !== "") revert.mutate();
   };
+  if (revert.isSuccess && isWaiting(revert.data)) {
+    return <p role="status">Sent. It waits for somebody else’s approval.</p>;
+  }
   return (
     <form className={classes.form} onSubmit={submit} aria-label={`Revert to v${version}`}>
       <TextInput

@@ -106,6 +106,7 @@ export function MixEditor({ job, newest, onSent }: Props) {
         {edit.send.isError && !hasStatus(edit.send.error, 412) && (
           <ErrorState error={edit.send.error} />
         )}
+        {edit.waits && <p role="status">Sent. It waits for somebody else’s approval.</p>}
         <div className={classes.actions}>
           <Button type="submit" loading={edit.send.isPending} disabled={edit.theirs !== null}>
             Send the change

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { hasStatus } from "@/api/problem";
-import { mixQuery, proposeMix, versionsKey } from "@/api/queries/mix";
+import { isWaiting, mixQuery, proposeMix, versionsKey } from "@/api/queries/mix";
 import type { MixVersion } from "@/api/types";
 
 import { draftWeights, isChanged, rebaseDraft, startDraft, type MixDraft } from "./mix-draft";
@@ -34,6 +34,10 @@ export function useMixEdit(jobId: string, newest: MixVersion, order: readonly st
         ramp_steps: parsed.rampSteps,
       }),
     onSuccess: (version) => {
+      if (isWaiting(version)) {
+        reset(newest);
+        return;
+      }
       // An event may have told of it, and of its later life, before this answer came.
       client.setQueryData(mixQuery(jobId).queryKey, (old) =>
         old !== undefined && old.version >= version.version ? old : version,
@@ -62,6 +66,7 @@ export function useMixEdit(jobId: string, newest: MixVersion, order: readonly st
     reason,
     setReason,
     send,
+    waits: send.isSuccess && isWaiting(send.data),
     theirs: behind && isChanged(draft) ? newest : null,
     keepMine: () => {
       setDraft(rebaseDraft(draft, newest));
