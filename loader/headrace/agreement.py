@@ -63,6 +63,8 @@ class Start:
     "recorded changes after the resumed step, applied again at their steps unless a newer version comes first"
     known_version: int
     "the newest service version that the checkpoint and the replay know; a newer one is an edit"
+    undone_version: int = 0
+    "the newest of those that a rewind undid"
 
 
 class Seals(Protocol):

@@ -47,6 +47,7 @@ def fingerprint(data: Data, restored: Restored) -> dict[str, object]:
         "job": restored.job,
         "lineage": restored.lineage,
         "skip_steps": restored.skip_steps,
+        "replay": restored.replays,
         "eras": [[era.step, dict(era.changes)] for era in restored.eras],
         "mix log": hashlib.blake2b(repr(restored.log).encode(), digest_size=8).hexdigest(),
     }

@@ -222,16 +222,17 @@ class Loader:
             position = self._run.stream.position(step)
         if self._run is None:
             self._data.remember()
-        now = replace(self._now, had_service=self._had_service)
-        return encode(self._config, position, self._log, now, holdings_of(self._data, position))
+        return encode(self._config, position, self._log, self._now, holdings_of(self._data, position))
 
-    def load_state_dict(self, state: Mapping[str, Any], *, skip_steps: int = 0) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], *, skip_steps: int = 0, replay: bool = True) -> None:
         """Go on from a checkpoint, at any world size. Call it on every rank.
 
         Args:
             state: what `state_dict` returned.
             skip_steps: move past so many steps without delivering them, a spike of the loss say. Steps keep their
                 numbers: the next is `state["step"] + skip_steps`, with the global batch that it would have had anyway.
+            replay: make the changes of the mix that the control plane recorded after the checkpoint again, at their
+                steps; False goes back to before them: only an edit that comes after this start changes the mix.
 
         Raises:
             StateError: a checkpoint that does not fit this loader, with what differs. ConfigError: `skip_steps`.
@@ -240,7 +241,9 @@ class Loader:
         restored, data = resume(decode(state, self._config), self._opened, self._reporting.job)
         warn_of_other_weights(self._data, restored)
         self._end_run(failed=None)
-        self._restored, self._data = replace(restored, skip_steps=skip_steps), data
+        departs = restored.departs or not replay
+        self._restored = replace(restored, skip_steps=skip_steps, replays=replay, departs=departs)
+        self._data = data
         self._delivered = restored.position
         self._ended = False
 
@@ -358,16 +361,13 @@ class Loader:
     @property
     def _now(self) -> Restored:
         """What this start went on from."""
-        return self._restored if self._run is None else self._run.restored
+        now = self._restored if self._run is None else self._run.restored
+        return replace(now, had_service=now.had_service or self._reporting.job is not None)
 
     @property
     def _log(self) -> Sequence[Revision]:
         """Every change of the mix that this rank knows."""
         return self._restored.log if self._run is None else self._run.stream.log
-
-    @property
-    def _had_service(self) -> bool:
-        return self._restored.had_service or self._reporting.job is not None
 
     @without_collecting()
     def _first(self) -> Item:
@@ -386,7 +386,7 @@ class Loader:
         return self._run
 
     def _end_run(self, failed: str | None) -> None:
-        run, self._run = self._run, None
+        now, run, self._run = self._now, self._run, None
         if run is not None and self._dropped is not None:
             self._dropped.detach()
             for step, sums in self._losses.rest(LAST_LOSSES_S) if not run.has_forked else ():
@@ -395,6 +395,4 @@ class Loader:
             if run.has_forked:
                 return
             # What this start agreed stays part of the state.
-            self._restored = replace(
-                run.restored, position=self._delivered, log=tuple(run.stream.log), had_service=self._had_service
-            )
+            self._restored = replace(now, position=self._delivered, log=tuple(run.stream.log))

@@ -153,7 +153,7 @@ def _in_job(restored: Restored, job: str | None, parent_job: str | None) -> Rest
         revision if revision.version is None else replace(revision, id=f"local:{restored.lineage}:{revision.version}")
         for revision in restored.log
     )
-    return replace(restored, log=renamed, had_service=False, job=job, departs=True)
+    return replace(restored, log=renamed, had_service=False, job=job, undone_version=0, departs=True)
 
 
 def _caps(data: Data) -> tuple[int, ...] | None:

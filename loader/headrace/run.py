@@ -95,7 +95,9 @@ class Run:
             self._joined = self._join(self.start.nonce, self.start.lineage)
         store, self._counts, self._telemetry = self._joined
         moved, replay = move_past(restored, self.start.replay, data)
-        self.restored = replace(moved, lineage=self.start.lineage, departs=False)
+        self.restored = replace(
+            moved, lineage=self.start.lineage, undone_version=self.start.undone_version, replays=True, departs=False
+        )
         self.start = replace(self.start, replay=replay)
         self._seals = self._make_seals(store)
         if change is not None and isinstance(self._seals, LeaderSeals):
@@ -264,6 +266,7 @@ class Run:
         lineage = nonce if loaded.departs else loaded.lineage or nonce
         self._joined = self._join(nonce, lineage)
         replay: tuple[Revision, ...] = ()
+        undone = loaded.undone_version
         telemetry = self._joined[2]
         if telemetry is not None and loaded.had_service and loaded.lineage and not loaded.has_other_sources:
             wait_s, step = self._data.config.resume_wait_s, loaded.position.step
@@ -278,8 +281,11 @@ class Run:
                 )
             else:
                 replay = recorded_revisions(record, loaded.log, self._data.config.names)
-        known = [revision.version or 0 for revision in (*loaded.log, *replay)]
-        return Start(nonce, lineage, replay, max(known))
+                if not loaded.replays:
+                    undone = max([undone, *_versions(replay)])
+                    log.warning("going back to step %d without %d changes of the mix after it", step, len(replay))
+                    replay = ()
+        return Start(nonce, lineage, replay, max([undone, *_versions(loaded.log), *_versions(replay)]), undone)
 
     def _make_seals(self, store: Store | None) -> LeaderSeals | FollowerSeals:
         if self._world.rank:
@@ -324,6 +330,10 @@ class Run:
             masked_tokens=finished.masked_tokens * self._counts,
             masked_at=finished.masked_at,
         )
+
+
+def _versions(revisions: Sequence[Revision]) -> list[int]:
+    return [revision.version or 0 for revision in revisions]
 
 
 def recorded_revisions(

@@ -80,6 +80,10 @@ class Restored:
     "sources that were dropped, should they come back"
     skip_steps: int = 0
     "steps from here on to move past"
+    undone_version: int = 0
+    "versions of the service up to this were undone by a rewind: none of them is news"
+    replays: bool = True
+    "whether what the service recorded after the checkpoint is made again"
     departs: bool = False
     "whether something else than in the checkpoint follows, so that its lineage ends here"
 
@@ -182,6 +186,7 @@ def encode(
                 "lineage": opened[-1] if opened else restored.lineage,
                 "had_service": restored.had_service,
                 "job": restored.job,
+                "undone_version": restored.undone_version,
             }
         ),
     }
@@ -274,6 +279,7 @@ def _read(state: Mapping[str, Any]) -> Saved:
     for name in ("lineage", "job"):
         if not isinstance(run[name], str | None):
             raise TypeError(f"its {name} is {run[name]!r}")
+    (undone,) = _integers([run["undone_version"]], 1, at_least=0)
     listings, legs = json.loads(state["fingerprints"]), json.loads(state["legs"])
     holdings = {
         name: _holding(count, listings[name], legs[name])
@@ -285,7 +291,9 @@ def _read(state: Mapping[str, Any]) -> Saved:
     if not eras or [era.step for era in eras] != sorted({era.step for era in eras}) or eras[-1].step > position.step:
         raise ValueError(f"its eras begin at steps {[era.step for era in eras]}")
     (seq_len,) = _integers([state["seq_len"]], 1, at_least=2)
-    restored = Restored(position, log, run["lineage"], bool(run["had_service"]), run["job"], eras, parked)
+    restored = Restored(
+        position, log, run["lineage"], bool(run["had_service"]), run["job"], eras, parked, undone_version=undone
+    )
     return Saved(restored, names, seq_len, holdings)
 
 

@@ -1,6 +1,6 @@
 """Checkpoints of older formats, brought to the one that this version writes, one number at a time.
 
-Format 2 added the job's name to `run`.
+Format 2 added to `run` the job's name and the newest version that a rewind undid.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 State = Mapping[str, Any]
 
 
-def _name_the_job(state: State) -> State:
-    run = {**json.loads(state["run"]), "job": None}
+def _extend_run(state: State) -> State:
+    run = {**json.loads(state["run"]), "job": None, "undone_version": 0}
     return {**state, "format": 2, "run": json.dumps(run)}
 
 
-_UPGRADES: tuple[Callable[[State], State], ...] = (_name_the_job,)
+_UPGRADES: tuple[Callable[[State], State], ...] = (_extend_run,)
 "from format 1 on, each to the next"
 
 FORMAT = 1 + len(_UPGRADES)

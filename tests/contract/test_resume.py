@@ -30,6 +30,19 @@ def _steps(loader: Loader, number: int) -> None:
         time.sleep(0.02)
 
 
+def _edit(control_plane: ControlPlane, loader: Loader, name: str, weights: dict[str, int]) -> None:
+    """Change the mix, and train until it has been in force for two steps."""
+    deadline = time.monotonic() + 60
+    while (job := control_plane.job(name)) is None or job["mix"] is None:
+        assert time.monotonic() < deadline
+        _steps(loader, 1)
+    control_plane.edit(job["id"], weights)
+    while loader.weights_ppm != weights:
+        assert time.monotonic() < deadline
+        _steps(loader, 5)
+    _steps(loader, 2)
+
+
 def test_sources_added_and_dropped_keep_the_mix_that_the_loader_made(
     control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -82,21 +95,10 @@ def test_a_checkpoint_of_another_job_is_refused_by_name_unless_it_is_the_parent(
     parent, child = f"parent-{uuid.uuid4()}", f"child-{uuid.uuid4()}"
     equal = {"web": 0.5, "code": 0.5}
 
-    def edit(loader: Loader, name: str, weights: dict[str, int]) -> None:
-        deadline = time.monotonic() + 60
-        while (job := control_plane.job(name)) is None or job["mix"] is None:
-            assert time.monotonic() < deadline
-            _steps(loader, 1)
-        control_plane.edit(job["id"], weights)
-        while loader.weights_ppm != weights:
-            assert time.monotonic() < deadline
-            _steps(loader, 5)
-        _steps(loader, 2)
-
     with _open(control_plane, corpus, parent, equal) as loader:
         _steps(loader, 5)
         for web in (600_000, 700_000):
-            edit(loader, parent, {"web": web, "code": 1_000_000 - web})
+            _edit(control_plane, loader, parent, {"web": web, "code": 1_000_000 - web})
         state = loader.state_dict()
     with _open(control_plane, corpus, child, equal) as loader:
         with pytest.raises(StateError) as refused:
@@ -109,7 +111,7 @@ def test_a_checkpoint_of_another_job_is_refused_by_name_unless_it_is_the_parent(
         loader.load_state_dict(state)
         assert loader.weights_ppm == {"web": 700_000, "code": 300_000}
         _steps(loader, 5)
-        edit(loader, child, {"web": 250_000, "code": 750_000})
+        _edit(control_plane, loader, child, {"web": 250_000, "code": 750_000})
         assert {revision.id for revision in loader._log} >= {f"local:{json.loads(state['run'])['lineage']}:3"}
         branched = loader.state_dict()
     assert json.loads(branched["run"])["job"] == child
@@ -122,3 +124,30 @@ def test_a_checkpoint_of_another_job_is_refused_by_name_unless_it_is_the_parent(
         warnings.simplefilter("ignore", UserWarning)
         loader.load_state_dict(branched)
         assert json.loads(loader.state_dict()["run"])["job"] == child, "a run that reports nothing is still of its job"
+
+
+def test_a_rewind_undoes_the_edits_after_it_until_somebody_edits_again(
+    control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also over a later start: the newest version in the service is not taken for news."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    corpus = random_corpus(tmp_path, {"web": 60, "code": 40}, mean=10)
+    name, equal = f"rewound-{uuid.uuid4()}", {"web": 0.5, "code": 0.5}
+    before = {"web": 600_000, "code": 400_000}
+    with _open(control_plane, corpus, name, equal) as loader:
+        _edit(control_plane, loader, name, before)
+        state = loader.state_dict()
+        _edit(control_plane, loader, name, {"web": 900_000, "code": 100_000})
+    with _open(control_plane, corpus, name, equal) as loader:
+        loader.load_state_dict(state, replay=False)
+        _steps(loader, 100)
+        assert loader.weights_ppm == before
+        later = loader.state_dict()
+    with _open(control_plane, corpus, name, equal) as loader:
+        loader.load_state_dict(later)
+        _steps(loader, 100)
+        assert loader.weights_ppm == before
+        _edit(control_plane, loader, name, {"web": 100_000, "code": 900_000})
+    attempts = control_plane.get(f"/jobs/{control_plane.job(name)['id']}/attempts")["items"]
+    first, second, third = sorted(attempts, key=lambda attempt: attempt["started_at"])
+    assert (second["parent_lineage"], third["lineage"]) == (first["lineage"], second["lineage"])

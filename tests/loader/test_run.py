@@ -233,6 +233,39 @@ def test_a_version_newer_than_the_record_departs_from_it(data: Data) -> None:
     run.close(None)
 
 
+def test_a_rewind_replays_nothing_and_takes_no_undone_version_for_an_edit(
+    data: Data, caplog: pytest.LogCaptureFixture
+) -> None:
+    plane = Recorder(record=[activated("service:3", 22), activated("service:5", 25)])
+    plane.proposal = Proposal("service:5", {"web": 0, "code": PPM}, None, 0)
+    with caplog.at_level(logging.WARNING, "headrace"):
+        run = Run(data, ALONE, replace(resumed(data), replays=False, departs=True), plane.connect)
+    assert "going back to step 20 without 2 changes of the mix after it" in caplog.text
+    assert run.start.lineage == run.start.nonce
+    assert (run.start.replay, run.start.undone_version) == ((), 5)
+    steps(run, 8)
+    assert len(run.stream.log) == 2, "as in the checkpoint"
+    plane.proposal = Proposal("service:6", {"web": PPM, "code": 0}, None, 0)
+    steps(run, 1)
+    assert [(one.id, one.from_step) for one in run.stream.log[2:]] == [("service:6", 28)]
+    run.close(None)
+
+
+def test_a_rewind_stays_one_after_later_starts(data: Data) -> None:
+    """The next start of the new lineage finds nothing recorded, and the undone version still is no edit."""
+    plane = Recorder(record=[activated("service:5", 25)])
+    first = Run(data, ALONE, replace(resumed(data), replays=False, departs=True), plane.connect)
+    steps(first, 2)
+    position, log = first.stream.position(22), tuple(first.stream.log)
+    first.close(None)
+    again = Recorder(record=[], proposal=Proposal("service:5", {"web": 0, "code": PPM}, None, 0))
+    second = Run(data, ALONE, replace(first.restored, position=position, log=log, had_service=True), again.connect)
+    assert again.asked[0][0] == second.start.lineage == first.start.lineage
+    steps(second, 4)
+    assert len(second.stream.log) == len(log)
+    second.close(None)
+
+
 def test_without_the_record_the_stream_goes_on_with_its_own_log_and_says_so(
     data: Data, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -271,9 +271,10 @@ def test_what_is_no_state_is_refused(state: Any) -> None:
         ("eras", "[[0,[0,1,2],[0,0,0],[0,0,0],[[1,8]],0,null,{}]]"),
         ("run", "{}"),
         ("run", "[]"),
-        ("run", '{"lineage": 7, "had_service": false, "job": null}'),
+        ("run", '{"lineage": 7, "had_service": false, "job": null, "undone_version": 0}'),
+        ("run", '{"lineage": null, "had_service": false, "job": null, "undone_version": -1}'),
         ("run", '{"lineage": null, "had_service": false}'),
-        ("run", '{"lineage": null, "had_service": false, "job": 7}'),
+        ("run", '{"lineage": null, "had_service": false, "job": 7, "undone_version": 0}'),
     ],
 )
 def test_damage_is_found(key: str, value: object) -> None:
