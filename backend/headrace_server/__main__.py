@@ -2,4 +2,5 @@
 
 from .cli import main
 
-raise SystemExit(main())
+if __name__ == "__main__":  # not in a worker, which imports this too
+    raise SystemExit(main())

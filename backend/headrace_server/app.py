@@ -37,6 +37,8 @@ from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
 
+# Each of the last things at shutdown gets this long.
+_LAST_S = 2.0
 FEATURES = (auth, projects, jobs, ingest, series, mix, changes, audit, events, exports, reports)
 
 
@@ -64,8 +66,11 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
-        await caretaker.tick(runtime, key_uses=True)
-        await runtime.database.close()
+        # A database that doesn't answer must not keep the server from stopping.
+        for last in (caretaker.tick(runtime, key_uses=True), runtime.database.close()):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_S):
+                    await last
 
 
 def _to_response(request: Request, error: HeadraceError) -> Response:

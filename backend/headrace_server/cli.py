@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--allowed-host", action="append", dest="allowed_hosts", help="another Host name to answer to (repeatable)"
     )
+    serve.add_argument("--workers", type=int, help="processes that share the address (1); more on PostgreSQL only")
     serve.add_argument("--ready-file", type=Path, help="write url (and a first login) here as JSON, for scripts")
 
     commands.add_parser("migrate", parents=[store], help="bring the database to this server's revision")
@@ -74,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 def _settings(args: argparse.Namespace) -> Settings:
     given = {
         name: value
-        for name in ("data_dir", "database_url", "host", "port", "public", "allowed_hosts")
+        for name in ("data_dir", "database_url", "host", "port", "public", "allowed_hosts", "workers")
         if (value := getattr(args, name, None)) is not None
     }
     try:

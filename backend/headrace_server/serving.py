@@ -2,26 +2,24 @@
 
 import asyncio
 import json
-import logging
 import os
 import secrets
 import signal
 import socket
-import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import uvicorn
 import uvloop
 
-from . import migration
-from .app import build_app
+from . import migration, workers
 from .auth import service as auth
 from .db import Database, sqlite_version_ok
-from .errors import StartRefusedError
-from .runtime import Runtime
+from .errors import ConflictError, StartRefusedError
 from .security import new_password
 from .settings import Settings
 
@@ -44,9 +42,11 @@ async def prepare(settings: Settings) -> FirstLogin | None:
     await migration.prepare(settings)
     database = Database(settings)
     password = new_password()
+    made = False
     try:
-        async with database.write() as session:
-            made = await auth.ensure_first_user(session, FIRST_USER, password, now=time.time())
+        with suppress(ConflictError):  # a replica that starts at the same time was faster, and shows the password
+            async with database.write() as session:
+                made = await auth.ensure_first_user(session, FIRST_USER, password, now=time.time())
     finally:
         await database.close()
     return FirstLogin(FIRST_USER, password) if made else None
@@ -106,37 +106,30 @@ def _already_handled(_signal: int, _frame: object) -> None:
     """Uvicorn raises a signal again once it has stopped because of it; by then the work is done."""
 
 
-async def _serve(settings: Settings, listener: socket.socket, ready_file: Path | None) -> None:
-    login = await prepare(settings)
-    app = build_app(settings)
-    runtime: Runtime = app.state.runtime
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=settings.shutdown_s,
-    )
-    server = uvicorn.Server(config)
+async def _serve_alone(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+    server = uvicorn.Server(workers.config_of(settings, partial(workers.serving_app, settings)))
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _already_handled)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started and not serving.done():
         await asyncio.sleep(_POLL_S)
     if server.started:
-        _announce(address_of(settings, listener), login, ready_file)
-    while not server.should_exit and not serving.done():
-        await asyncio.sleep(_POLL_S)
-    runtime.broker.close()  # streams end now, or they would keep the server from stopping
+        ready()
     await serving
 
 
 def serve(settings: Settings, ready_file: Path | None = None) -> None:
     """Serve until interrupted or terminated. Raises StartRefusedError."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    workers.log_to_stderr()
+    settings.refuse_workers_on_sqlite()
     listener = bind(settings)
     if ready_file is not None:
         ready_file.unlink(missing_ok=True)  # one from an earlier start would name a dead address
     with suppress(KeyboardInterrupt), listener:
-        uvloop.run(_serve(settings, listener, ready_file))
+        # Once, before there are several processes: one migration, one first user, one password on the screen.
+        login = asyncio.run(prepare(settings))
+        ready = partial(_announce, address_of(settings, listener), login, ready_file)
+        if settings.workers > 1:
+            workers.serve_with_workers(settings, listener, ready)
+        else:
+            uvloop.run(_serve_alone(settings, listener, ready))

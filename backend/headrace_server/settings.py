@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         default=[], description="Host names, comma-separated, answered besides loopback and `host`; '*' for any"
     )
+    workers: int = Field(default=1, ge=1, le=64, description="serving processes; more than one on PostgreSQL only")
     static_dir: Path | None = Field(default=None, description="the built dashboard; unset: the packaged one")
 
     report_every_s: float = Field(default=2.0, gt=0, le=30, description="how often a rank should report")
@@ -142,4 +143,13 @@ class Settings(BaseSettings):
             raise StartRefusedError(
                 f"refusing to bind {self.host}: it is reachable from other machines and this server speaks plain "
                 "HTTP. Put TLS in front and pass --public (or HEADRACE_SERVER_PUBLIC=1), or bind 127.0.0.1."
+            )
+
+    def refuse_workers_on_sqlite(self) -> None:
+        """Raise StartRefusedError when several processes would write to one SQLite file."""
+        if self.workers > 1 and self.is_sqlite:
+            raise StartRefusedError(
+                f"refusing {self.workers} workers on SQLite: its one writer at a time would keep them waiting for each "
+                "other, and they could not tell each other of edits. Set HEADRACE_SERVER_DATABASE_URL to a PostgreSQL "
+                "database, or leave --workers at 1."
             )

@@ -20,6 +20,13 @@ def test_a_public_bind_needs_the_flag_and_is_told_which(host: str) -> None:
     Settings(host=host, public=True).refuse_unsafe_bind()
 
 
+def test_several_workers_need_postgres_and_are_told_why() -> None:
+    with pytest.raises(StartRefusedError, match="one writer at a time"):
+        Settings(workers=2).refuse_workers_on_sqlite()
+    Settings(workers=1).refuse_workers_on_sqlite()
+    Settings(workers=2, database_url="postgresql://u@h/db").refuse_workers_on_sqlite()
+
+
 def test_the_cookie_is_secure_where_tls_is_in_front() -> None:
     assert not Settings().secure_cookie
     assert Settings(public=True).secure_cookie

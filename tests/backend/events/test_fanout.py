@@ -47,7 +47,7 @@ _LISTENING = "FROM pg_stat_activity WHERE application_name = 'headrace-events' A
 
 async def _until_listening(settings: Settings, num: int) -> None:
     async with asyncio.timeout(10):
-        while len(_ask(settings, f"SELECT 1 {_LISTENING} AND query LIKE 'LISTEN%'")) < num:
+        while len(_ask(settings, f"SELECT 1 {_LISTENING}")) < num:
             await asyncio.sleep(0.05)
 
 
