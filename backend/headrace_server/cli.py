@@ -1,4 +1,7 @@
-"""``headrace-server serve | migrate | user | key | openapi``. Exit codes: 0 done, 1 refused, 2 wrong usage."""
+"""``headrace-server serve | migrate | user | key | openapi``, and what ``commands`` adds.
+
+Exit codes: 0 done, 1 refused, 2 wrong usage.
+"""
 
 import argparse
 import asyncio
@@ -15,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from . import __version__, migration, openapi, serving
 from .app import build_app
 from .auth import service as auth
+from .commands import NAMES, add_commands, run
 from .db import Database
 from .errors import HeadraceError, InvalidError, StartRefusedError
 from .principal import KEY_SCOPES
@@ -67,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     create.add_argument("--name", required=True, help="what the key is for")
     create.add_argument("--expires-days", type=float, help="the key stops working after this")
 
+    add_commands(commands)
     described = commands.add_parser("openapi", help="print the API description")
     described.add_argument("--output", type=Path, help="write it here instead")
     return parser
@@ -182,6 +187,8 @@ _COMMANDS: dict[str, Callable[[Any], None]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     args = _parser().parse_args(argv)
+    if args.command in NAMES:
+        return run(args)
     try:
         _COMMANDS[args.command](args)
     except (StartRefusedError, HeadraceError) as error:

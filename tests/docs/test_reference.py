@@ -34,7 +34,7 @@ def commands() -> list[tuple[Path, list[str]]]:
 def help_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     main = headrace_server if words[0] == "headrace-server" else headrace
     subcommands = [word for word in words[1:] if re.fullmatch(r"[a-z]+", word)]
-    depth = 2 if subcommands[:1] in (["key"], ["user"]) else 1
+    depth = 2 if subcommands[:1] in (["key"], ["user"], ["mix"]) else 1
     with pytest.raises(SystemExit) as ended:
         main([*subcommands[:depth], "--help"])
     assert ended.value.code == 0, words
