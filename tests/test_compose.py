@@ -19,6 +19,7 @@ from headrace_server.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 COMPOSE = ROOT / "docker-compose.yml"
+PROXY = ROOT / "docker" / "haproxy.cfg"
 DOCKERFILES = sorted((ROOT / "docker").glob("*.Dockerfile"))
 PASSWORD = "POSTGRES_PASSWORD"
 
@@ -101,9 +102,11 @@ def test_services_start_in_order() -> None:
     assert conditions == {
         "postgres": {},
         "migrate": {"postgres": "service_healthy"},
-        "server": {"postgres": "service_healthy", "migrate": completed},
+        "server-a": {"postgres": "service_healthy", "migrate": completed},
+        "server-b": {"postgres": "service_healthy", "migrate": completed},
+        "proxy": {"server-a": "service_healthy", "server-b": "service_healthy"},
         "demo-key": {"migrate": completed},
-        "demo": {"server": "service_healthy", "demo-key": completed},
+        "demo": {"proxy": "service_healthy", "demo-key": completed},
     }
     for waiting in conditions.values():
         for on, condition in waiting.items():
@@ -122,6 +125,45 @@ def test_only_loopback_is_published_and_every_image_of_ours_is_confined() -> Non
         assert all(str(port).startswith("127.0.0.1:") for port in service.get("ports", [])), name
         if "build" in service:
             assert service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"], name
+
+
+def test_only_the_servers_and_what_sets_them_up_reach_the_database_and_only_the_proxy_is_published() -> None:
+    on_database = {name for name, service in services().items() if "database" in service.get("networks", [])}
+    assert on_database == {"postgres", "migrate", "server-a", "server-b", "demo-key"}
+    assert yaml.safe_load(COMPOSE.read_text())["networks"]["database"]["internal"] is True
+    assert [name for name, service in services().items() if service.get("ports")] == ["proxy"]
+
+
+def test_the_servers_believe_the_proxy_alone_about_who_is_calling() -> None:
+    proxy = services()["proxy"]["networks"]["front"]["ipv4_address"]
+    for name in ("server-a", "server-b"):
+        assert services()[name]["environment"]["FORWARDED_ALLOW_IPS"] == proxy
+    text = PROXY.read_text()
+    for header in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"):
+        assert f"http-request del-header {header}\n" in text
+    assert text.index("del-header X-Forwarded-For") < text.index("option forwardfor")
+
+
+def test_the_proxy_has_both_servers_checks_them_and_lets_streams_last() -> None:
+    text = PROXY.read_text()
+    port = "8400"
+    assert re.findall(r"(?m)^\s+server \S+ (\S+)$", text) == [f"server-a:{port}", f"server-b:{port}"]
+    assert "option httpchk GET /readyz" in text and "on-marked-down shutdown-sessions" in text
+    assert re.findall(r"timeout (?:client|server) (\w+)", text) == ["1h", "1h"]
+    assert services()["proxy"]["volumes"] == [f"./{PROXY.relative_to(ROOT)}:/usr/local/etc/haproxy/haproxy.cfg:ro"]
+
+
+def test_every_service_has_limits_and_one_that_lives_a_check() -> None:
+    for name, service in services().items():
+        limits = service["deploy"]["resources"]["limits"]
+        assert limits.keys() == {"cpus", "memory"}, name
+        if service.get("restart") == "unless-stopped" and "build" not in service:
+            assert service["healthcheck"]["test"], name
+
+
+def test_servers_have_longer_to_stop_than_they_take() -> None:
+    for name in ("server-a", "server-b"):
+        assert int(services()[name]["stop_grace_period"].removesuffix("s")) >= Settings().shutdown_s + 5
 
 
 def test_server_variables_are_settings() -> None:
