@@ -1,7 +1,7 @@
 """The way in: where the server is, who is asking, and its jobs."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
@@ -66,14 +66,29 @@ class Client:
         return self._transport.get(ProjectList, "/projects").items
 
     def jobs(
-        self, q: str | None = None, *, state: JobState | None = None, archived: bool = False
+        self,
+        q: str | None = None,
+        *,
+        state: JobState | None = None,
+        archived: bool = False,
+        owner: str | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> Iterator[JobSummary]:
-        """Every job of the project, newest first: those whose name contains ``q``, in a state; page after page."""
+        """Every job of the project, newest first, that is all of what is given; ``q`` is part of the name."""
+        tag = [f"{name}={value}" for name, value in (tags or {}).items()]
         cursor: str | None = None
         more = True
         while more:
             page = self._transport.get(
-                JobPage, self._jobs_path, q=q, state=state, archived=archived, cursor=cursor, limit=_PAGE
+                JobPage,
+                self._jobs_path,
+                q=q,
+                state=state,
+                archived=archived,
+                owner=owner,
+                tag=tag,
+                cursor=cursor,
+                limit=_PAGE,
             )
             yield from page.items
             cursor = page.next_cursor

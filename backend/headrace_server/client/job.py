@@ -51,7 +51,15 @@ class Job:
 
     def ranks(self) -> list[RankState]:
         """The latest of each rank of the newest attempt."""
-        return self._transport.get(RankList, f"{self._path}/ranks").items
+        found: list[RankState] = []
+        cursor: str | None = None
+        more = True
+        while more:
+            page = self._transport.get(RankList, f"{self._path}/ranks", cursor=cursor)
+            found += page.items
+            cursor = page.next_cursor
+            more = cursor is not None
+        return found
 
     def activations(self) -> list[Activation]:
         """What its leaders agreed, in the order it takes effect."""

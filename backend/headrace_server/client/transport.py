@@ -8,7 +8,7 @@ repeated: it may have been made.
 import random
 import time
 import uuid
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -19,7 +19,8 @@ from ..changes.schemas import MixChange
 from ..mix.schemas import MixVersion
 from .errors import AwaitingApprovalError, BrokenOffError, BusyError, UnreachableError, problem_error
 
-Params = Mapping[str, str | int | float | bool | None]
+Value = str | int | float | bool | Sequence[str] | None
+Params = Mapping[str, Value]
 _M = TypeVar("_M", bound=BaseModel)
 _KEY = "Idempotency-Key"
 _FIRST_WAIT_S = 0.25
@@ -55,7 +56,7 @@ class Transport:
         """Close every connection."""
         self._http.close()
 
-    def get(self, model: type[_M], path: str, **params: str | int | float | bool | None) -> _M:
+    def get(self, model: type[_M], path: str, **params: Value) -> _M:
         """What is there."""
         return self._parsed(model, self._request("GET", path, params=params))
 
@@ -72,7 +73,7 @@ class Transport:
         return self._parsed(MixVersion, answer)
 
     @contextmanager
-    def download(self, path: str, **params: str | int | float | bool | None) -> Iterator[Iterator[bytes]]:
+    def download(self, path: str, **params: Value) -> Iterator[Iterator[bytes]]:
         """The chunks of a file. Raises BrokenOffError for one that ends early."""
         answer = self._request("GET", path, params=params, stream=True)
         try:
@@ -96,7 +97,7 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         stream: bool = False,
     ) -> httpx.Response:
-        given = {name: value for name, value in (params or {}).items() if value is not None}
+        given: dict[str, Any] = {name: value for name, value in (params or {}).items() if value is not None}
         for number in range(self._retries + 1):
             last = number == self._retries
             request = self._http.build_request(method, path, params=given, json=body, headers=headers)

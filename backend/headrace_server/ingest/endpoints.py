@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 
 from ..jobs import access
 from ..jobs.endpoints import JobId
@@ -34,6 +34,11 @@ async def post_reports(
 
 
 @router.get("/jobs/{job}/ranks")
-async def list_ranks(job: JobId, work: Annotated[Work, reading("read")]) -> RankList:
-    """The latest of each rank of the newest attempt."""
-    return await service.rank_list(work, await access.find_job(work, job))
+async def list_ranks(
+    job: JobId,
+    work: Annotated[Work, reading("read")],
+    cursor: Annotated[str | None, Query(max_length=64)] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 10_000,
+) -> RankList:
+    """The latest of each rank of the newest attempt, by rank."""
+    return await service.rank_list(work, await access.find_job(work, job), cursor=cursor, limit=limit)

@@ -45,11 +45,13 @@ def cutoffs_of(runtime: Runtime, attempt: Attempt, now: float) -> Cutoffs:
     return cutoffs(runtime.downtime, now, interval_of(runtime, attempt), runtime.settings.stuck_after_s)
 
 
-async def states(session: AsyncSession, runtime: Runtime, attempt: Attempt, now: float) -> list[RankState]:
-    """The latest of each rank that has reported, by rank."""
-    rows = await repository.states_of(session, attempt.id)
+async def states(
+    session: AsyncSession, runtime: Runtime, attempt: Attempt, now: float, *, after_rank: int | None, limit: int
+) -> list[RankState]:
+    """The latest of each rank that has reported, by rank; at most ``limit``, after a rank."""
+    rows = await repository.states_of(session, attempt.id, after_rank=after_rank, limit=limit)
     cuts = cutoffs_of(runtime, attempt, now)
-    furthest_step = max((row["step"] for row in rows), default=0)
+    furthest_step = await repository.furthest_step(session, attempt.id)
     finished = attempt.state == "finished"
     # Thousands of ranks: checked in one go, which takes a third of the time of one by one.
     return RANK_STATES.validate_python(

@@ -119,11 +119,21 @@ async def target_of(session: AsyncSession, job_id: int, attempt: UUID) -> tuple[
     return None if row is None else (row[0], row[1])
 
 
-async def states_of(session: AsyncSession, attempt_id: int) -> Sequence[sa.RowMapping]:
+async def states_of(
+    session: AsyncSession, attempt_id: int, *, after_rank: int | None = None, limit: int | None = None
+) -> Sequence[sa.RowMapping]:
     """The latest of each rank of an attempt, by rank, as the table's columns."""
     table: Any = models.RankState.__table__
-    query = sa.select(table).where(table.c.attempt_id == attempt_id).order_by(table.c.rank)
+    query = sa.select(table).where(table.c.attempt_id == attempt_id).order_by(table.c.rank).limit(limit)
+    if after_rank is not None:
+        query = query.where(table.c.rank > after_rank)
     return (await session.execute(query)).mappings().all()
+
+
+async def furthest_step(session: AsyncSession, attempt_id: int) -> int:
+    """The newest step that any rank of an attempt has reported; 0 before the first."""
+    state = models.RankState
+    return await session.scalar(sa.select(sa.func.max(state.step)).where(state.attempt_id == attempt_id)) or 0
 
 
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.Function[int]:

@@ -176,7 +176,8 @@ RANK_STATES: TypeAdapter[list[RankState]] = TypeAdapter(list[RankState])
 
 
 class RankList(Reply):
-    """The ranks of the newest attempt (its number; null before the first)."""
+    """Ranks of the newest attempt (its number; null before the first), by rank; ``next_cursor`` is null at the end."""
 
     items: list[RankState]
     attempt: int | None
+    next_cursor: str | None

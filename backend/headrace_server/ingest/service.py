@@ -8,6 +8,7 @@ from ..events.announcements import JobChanged
 from ..jobs import access
 from ..mix import life
 from ..models import Attempt, Job
+from ..paging import decode_cursor, encode_cursor
 from ..rollups import repository as rollups
 from ..work import Work
 from . import ranks, records, repository
@@ -64,9 +65,16 @@ async def _store(work: Work, attempt: Attempt, good: Sequence[Record], source_id
     return new
 
 
-async def rank_list(work: Work, job: Job) -> RankList:
-    """The latest of each rank of the newest attempt."""
+async def rank_list(work: Work, job: Job, *, cursor: str | None, limit: int) -> RankList:
+    """A page of the ranks of the newest attempt, the latest of each, by rank."""
+    after_rank = decode_cursor(cursor)
     attempt = await access.newest_attempt(work, job)
     if attempt is None:
-        return RankList(items=[], attempt=None)
-    return RankList(items=await ranks.states(work.session, work.runtime, attempt, work.now), attempt=attempt.number)
+        return RankList(items=[], attempt=None, next_cursor=None)
+    found = await ranks.states(work.session, work.runtime, attempt, work.now, after_rank=after_rank, limit=limit + 1)
+    more = len(found) > limit
+    return RankList(
+        items=found[:limit],
+        attempt=attempt.number,
+        next_cursor=encode_cursor(found[limit - 1].rank) if more else None,
+    )

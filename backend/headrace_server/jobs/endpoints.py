@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from ..fields import Name, ShortText
+from ..fields import Name
 from ..idempotency.route import RepeatableRoute
 from ..projects import service as projects
 from ..work import Work, reading, writing
@@ -18,7 +18,7 @@ from .schemas import (
     JobCreate,
     JobPage,
     JobPatch,
-    JobState,
+    JobQuery,
 )
 
 router = APIRouter(tags=["jobs"], route_class=RepeatableRoute)
@@ -37,15 +37,10 @@ async def create_job(
 async def list_jobs(
     project: Annotated[Name, Path()],
     work: Annotated[Work, reading("read")],
-    q: Annotated[ShortText | None, Query(description="part of the name")] = None,
-    state: Annotated[JobState | None, Query()] = None,
-    archived: Annotated[bool, Query()] = False,
-    cursor: Annotated[str | None, Query(max_length=64)] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    wanted: Annotated[JobQuery, Query()],
 ) -> JobPage:
-    """Jobs of a project, newest first."""
-    found = await projects.find(work, project)
-    return await service.page(work, found, search=q, state=state, archived=archived, cursor=cursor, limit=limit)
+    """Jobs of a project, newest first; a page may be short before the last one when asked for a state."""
+    return await service.page(work, await projects.find(work, project), wanted)
 
 
 @router.get("/jobs/{job}")

@@ -1,6 +1,7 @@
 """SQL of jobs, their sources and their attempts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
-from ..db import insert_into
+from ..db import dialect_of, insert_into
 
 
 async def find(session: AsyncSession, job_uuid: UUID, *, lock: bool) -> models.Job | None:
@@ -39,20 +40,54 @@ async def by_name(session: AsyncSession, project_id: int, name: str) -> models.J
     return (await session.scalars(query.with_for_update())).one()
 
 
-async def page(
-    session: AsyncSession,
-    project_id: int,
-    *,
-    search: str | None,
-    archived: bool,
-    before_id: int | None,
-    limit: int,
-) -> Sequence[models.Job]:
-    """Jobs of a project, newest first, whose name contains ``search`` (any case)."""
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """Which jobs: archived or not; whose name contains ``search`` (any case); of an owner; made in a time range.
+
+    ``tags`` are (name, value); a value of None is any. All must hold. Times are Unix seconds, inclusive.
+    """
+
+    archived: bool = False
+    search: str | None = None
+    owner: str | None = None
+    tags: Sequence[tuple[str, str | None]] = ()
+    created_from: float | None = None
+    created_to: float | None = None
+
+
+def _tagged(dialect: str, name: str, value: str | None) -> sa.ColumnElement[bool]:
+    # As rows, not by a path: a tag may be called anything, quotes included.
+    each = sa.func.json_each if dialect == "sqlite" else sa.func.json_each_text
+    tag = each(models.Job.tags).table_valued("key", "value")
+    held = tag.c.key == name
+    return sa.exists().select_from(tag).where(held if value is None else sa.and_(held, tag.c.value == value))
+
+
+def _matching(dialect: str, wanted: Filter) -> Iterator[sa.ColumnElement[bool]]:
     job = models.Job
-    query = sa.select(job).where(job.project_id == project_id, job.archived == archived)
-    if search:
-        query = query.where(job.name.icontains(search, autoescape=True))
+    yield job.archived == wanted.archived
+    if wanted.search:
+        yield job.name.icontains(wanted.search, autoescape=True)
+    if wanted.owner is not None:
+        yield job.owner == wanted.owner
+    if wanted.created_from is not None:
+        yield job.created_at >= wanted.created_from
+    if wanted.created_to is not None:
+        yield job.created_at <= wanted.created_to
+    for name, value in wanted.tags:
+        yield _tagged(dialect, name, value)
+
+
+async def page(
+    session: AsyncSession, project_id: int, wanted: Filter, *, before_id: int | None, limit: int
+) -> Sequence[models.Job]:
+    """Jobs of a project, newest first.
+
+    In the order of row ids, which nothing changes: whatever is renamed, tagged or archived meanwhile, a job that
+    matches throughout is on exactly one page.
+    """
+    job = models.Job
+    query = sa.select(job).where(job.project_id == project_id, *_matching(dialect_of(session), wanted))
     if before_id is not None:
         query = query.where(job.id < before_id)
     return (await session.scalars(query.order_by(job.id.desc()).limit(limit))).all()

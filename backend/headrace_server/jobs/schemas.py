@@ -1,9 +1,10 @@
 """Jobs and attempts as others see them."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from ..fields import (
     MAX_RANKS,
@@ -67,6 +68,22 @@ class JobPatch(Request):
     total_steps: Annotated[int, Field(ge=1, le=2**48)] | None = None
     tags: Tags | None = None
     archived: bool | None = None
+
+
+class JobQuery(BaseModel):
+    """Which jobs of a project, and which page of them."""
+
+    archived: bool = False
+    state: JobState | None = None
+    search: ShortText | None = Field(default=None, alias="q", description="part of the name")
+    owner: ShortText | None = Field(default=None, description="whose key or login registered it")
+    tags: list[Annotated[str, Field(min_length=1, max_length=456)]] = Field(
+        default=[], alias="tag", max_length=10, description="name=value, or a name with any value; all must hold"
+    )
+    created_from: datetime | None = Field(default=None, description="ISO 8601, or Unix seconds; inclusive")
+    created_to: datetime | None = Field(default=None, description="ISO 8601, or Unix seconds; inclusive")
+    cursor: str | None = Field(default=None, max_length=64)
+    limit: int = Field(default=50, ge=1, le=200)
 
 
 class MixShare(Reply):

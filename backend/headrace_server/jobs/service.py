@@ -1,6 +1,7 @@
 """Registering, changing and listing jobs; starting and ending attempts."""
 
 import uuid
+from datetime import UTC, datetime
 
 from ..audit import service as audit
 from ..db import announce
@@ -24,14 +25,16 @@ from .schemas import (
     JobCreate,
     JobPage,
     JobPatch,
+    JobQuery,
     JobSource,
     JobSourceReply,
-    JobState,
     JobSummary,
 )
 
 # How many jobs are looked through at once when filtering by state, which is derived.
 _SCAN = 100
+# And how many times for one page.
+_MAX_SCANS = 20
 
 
 async def register(work: Work, project: Project, body: JobCreate) -> Job:
@@ -119,35 +122,44 @@ async def describe(work: Work, job: JobRow) -> Job:
     )
 
 
-async def page(
-    work: Work,
-    project: Project,
-    *,
-    search: str | None,
-    state: JobState | None,
-    archived: bool,
-    cursor: str | None,
-    limit: int,
-) -> JobPage:
-    """A page of a project's jobs, newest first."""
+def _tag(text: str) -> tuple[str, str | None]:
+    name, equals, value = text.partition("=")
+    return name, value if equals else None
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+async def page(work: Work, project: Project, wanted: JobQuery) -> JobPage:
+    """A page of a project's jobs, newest first.
+
+    A state is derived, not stored, so jobs are looked through for it; a page ends where enough were, and may then hold
+    fewer than ``limit`` though there are more.
+    """
+    stored = repository.Filter(
+        archived=wanted.archived,
+        search=wanted.search,
+        owner=wanted.owner,
+        tags=[_tag(tag) for tag in wanted.tags],
+        created_from=_seconds(wanted.created_from),
+        created_to=_seconds(wanted.created_to),
+    )
     found: list[tuple[int, JobSummary]] = []
-    before_id = decode_cursor(cursor)
-    while len(found) <= limit:
-        jobs = await repository.page(
-            work.session,
-            project.id,
-            search=search,
-            archived=archived,
-            before_id=before_id,
-            limit=limit + 1 if state is None else _SCAN,
-        )
+    before_id, limit = decode_cursor(wanted.cursor), wanted.limit
+    size = limit + 1 if wanted.state is None else _SCAN
+    for number in range(_MAX_SCANS):
+        jobs = await repository.page(work.session, project.id, stored, before_id=before_id, limit=size)
         summaries = await summary.summarise(work.session, work.runtime, jobs, work.now)
-        found += [
-            (job.id, short) for job, short in zip(jobs, summaries, strict=True) if state is None or short.state == state
-        ]
-        if state is None or len(jobs) < _SCAN:
+        both = zip(jobs, summaries, strict=True)
+        found += [(job.id, short) for job, short in both if wanted.state in (None, short.state)]
+        if len(found) > limit or len(jobs) < size:
             break
         before_id = jobs[-1].id
+        if number == _MAX_SCANS - 1:
+            return JobPage(items=[short for _, short in found], next_cursor=encode_cursor(before_id))
     shown = found[:limit]
     return JobPage(
         items=[short for _, short in shown],

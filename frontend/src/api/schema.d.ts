@@ -189,7 +189,7 @@ export interface paths {
         };
         /**
          * List Jobs
-         * @description Jobs of a project, newest first.
+         * @description Jobs of a project, newest first; a page may be short before the last one when asked for a state.
          */
         get: operations["list_jobs"];
         put?: never;
@@ -303,7 +303,7 @@ export interface paths {
         };
         /**
          * List Ranks
-         * @description The latest of each rank of the newest attempt.
+         * @description The latest of each rank of the newest attempt, by rank.
          */
         get: operations["list_ranks"];
         put?: never;
@@ -1822,13 +1822,15 @@ export interface components {
         };
         /**
          * RankList
-         * @description The ranks of the newest attempt (its number; null before the first).
+         * @description Ranks of the newest attempt (its number; null before the first), by rank; ``next_cursor`` is null at the end.
          */
         RankList: {
             /** Items */
             items: components["schemas"]["RankState"][];
             /** Attempt */
             attempt: number | null;
+            /** Next Cursor */
+            next_cursor: string | null;
         };
         /**
          * RankState
@@ -2536,10 +2538,18 @@ export interface operations {
     list_jobs: {
         parameters: {
             query?: {
+                archived?: boolean;
+                state?: ("running" | "finished" | "failed" | "stalled" | "lost" | "waiting") | null;
                 /** @description part of the name */
                 q?: string | null;
-                state?: ("running" | "finished" | "failed" | "stalled" | "lost" | "waiting") | null;
-                archived?: boolean;
+                /** @description whose key or login registered it */
+                owner?: string | null;
+                /** @description name=value, or a name with any value; all must hold */
+                tag?: string[];
+                /** @description ISO 8601, or Unix seconds; inclusive */
+                created_from?: string | null;
+                /** @description ISO 8601, or Unix seconds; inclusive */
+                created_to?: string | null;
                 cursor?: string | null;
                 limit?: number;
             };
@@ -2823,7 +2833,10 @@ export interface operations {
     };
     list_ranks: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 /** @description the job's id (a UUID) */

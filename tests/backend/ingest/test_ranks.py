@@ -40,4 +40,4 @@ async def test_a_finished_attempt_has_finished_ranks(world: World) -> None:
 
 
 async def test_before_the_first_start_there_are_none(world: World) -> None:
-    assert await world.get(f"{await world.job()}/ranks") == {"items": [], "attempt": None}
+    assert await world.get(f"{await world.job()}/ranks") == {"items": [], "attempt": None, "next_cursor": None}
