@@ -105,9 +105,11 @@ async def _on_http(request: Request, error: Exception) -> Response:
     return _to_response(request, MalformedBodyError("the body can't be read as JSON"))
 
 
-def build_app(settings: Settings, now: Callable[[], float] = time.time) -> FastAPI:
+def build_app(
+    settings: Settings, now: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+) -> FastAPI:
     """The application. Its database must be migrated and have its first user before it serves."""
-    runtime = build_runtime(settings, now)
+    runtime = build_runtime(settings, now, steady)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""What the server does for itself: says that it is up, and writes when keys were used."""
+"""What the server does for itself: says that it is up, watches its clock, and writes when keys were used."""
 
 import asyncio
 import logging
@@ -27,13 +27,32 @@ async def tick(runtime: Runtime, *, key_uses: bool) -> None:
             del runtime.key_uses[key_hash]
 
 
+def look(runtime: Runtime) -> uptime.Look:
+    """The clock, and time as it passes."""
+    return uptime.Look(runtime.now(), runtime.steady())
+
+
+async def watch_clock(runtime: Runtime, before: uptime.Look, late_s: float) -> uptime.Look:
+    """A new look at the clock, ``late_s`` after it was due; where time leapt since, that is held against nobody."""
+    after = look(runtime)
+    leap = uptime.leap_s(before, after, late_s)
+    if leap:
+        log.warning("time leapt by %.0f s: the clock was set, or this process was not running", leap)
+        await uptime.leapt(runtime, before, after, leap)
+    return after
+
+
 async def run(runtime: Runtime) -> None:
     """Tick until cancelled; a failure is logged and the next tick tries again."""
     ticks = 0
+    seen = look(runtime)
+    loop = asyncio.get_running_loop()
     while True:
+        due_at = loop.time() + TICK_S
         await asyncio.sleep(TICK_S)
         ticks += 1
         try:
+            seen = await watch_clock(runtime, seen, loop.time() - due_at)
             await tick(runtime, key_uses=ticks % round(_KEY_USE_S / TICK_S) == 0)
         except Exception:
             log.exception("the caretaker's tick failed")

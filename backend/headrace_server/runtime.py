@@ -20,6 +20,8 @@ class Runtime:
     broker: Broker
     logins: LoginLimiter
     now: Callable[[], float] = time.time
+    # Seconds that pass whatever the clock is set to, since some moment.
+    steady: Callable[[], float] = time.monotonic
     downtime: Downtime = field(default_factory=Downtime)
     # When keys were last used, by key hash; written once a minute by the caretaker, never in a request.
     key_uses: dict[bytes, float] = field(default_factory=dict)
@@ -29,7 +31,9 @@ class Runtime:
     num_exports: int = 0
 
 
-def build_runtime(settings: Settings, now: Callable[[], float] = time.time) -> Runtime:
+def build_runtime(
+    settings: Settings, now: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+) -> Runtime:
     """A runtime that has opened nothing yet."""
     return Runtime(
         settings=settings,
@@ -37,4 +41,5 @@ def build_runtime(settings: Settings, now: Callable[[], float] = time.time) -> R
         broker=Broker(settings.max_streams),
         logins=LoginLimiter(failures=settings.login_failures, window_s=settings.login_window_s),
         now=now,
+        steady=steady,
     )

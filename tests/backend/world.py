@@ -32,13 +32,23 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = time.time()
+        self._set_by = 0.0
 
     def __call__(self) -> float:
         return self.now
 
+    def steady(self) -> float:
+        """Seconds that passed, without what the clock was set by."""
+        return self.now - self._set_by
+
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         self.now += seconds
+
+    def set_by(self, seconds: float) -> None:
+        """Set the clock forward, or back."""
+        self.now += seconds
+        self._set_by += seconds
 
 
 class World:
@@ -155,7 +165,7 @@ class World:
 async def running_world(settings: Settings) -> AsyncIterator[World]:
     """The app on a migrated database, running until the block ends."""
     clock = Clock()
-    app = build_app(settings, clock)
+    app = build_app(settings, clock, clock.steady)
     async with app.router.lifespan_context(app):
         world = World(app, clock)
         try:

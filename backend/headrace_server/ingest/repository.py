@@ -248,3 +248,10 @@ async def tick(session: AsyncSession, now: float) -> None:
 async def last_tick(session: AsyncSession) -> float | None:
     """When a server last said that it was up."""
     return await session.scalar(sa.select(models.ServerClock.alive_at).where(models.ServerClock.id == 1))
+
+
+async def heard_by(session: AsyncSession, now: float) -> None:
+    """No rank was heard, nor advanced, later than ``now``."""
+    state = models.RankState
+    for column in (state.received_at, state.advanced_at):
+        await session.execute(sa.update(state).where(column > now).values({column.key: now}))
