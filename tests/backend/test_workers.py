@@ -242,3 +242,34 @@ def test_a_start_of_two_replicas_at_once_makes_one_first_user(tmp_path: Path, re
         assert sum("password" in server.ready for server in found) == 1
         assert sum(server.log.count("First start") for server in found) == 1
         assert all(httpx.get(f"{server.url}/readyz").status_code == 200 for server in found)
+
+
+def test_a_full_server_refuses_one_more_stream_and_keeps_the_others(tmp_path: Path) -> None:
+    with serving(tmp_path, max_streams="4") as server:
+        key = new_key(tmp_path)
+        headers = {"Authorization": f"Bearer {key}"}
+        with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
+            job, _ = registered(client)
+            with streams(server.url, key, ["/api/v1/events", f"{job}/mix/stream"] * 2) as heard:
+                for path in ("/api/v1/events", f"{job}/mix/stream"):
+                    refused = client.get(path)
+                    assert (refused.status_code, refused.json()["code"]) == (503, "streams_full")
+                    assert int(refused.headers["Retry-After"]) > 0
+                assert client.get(f"{job}/mix").status_code == 200, "without a stream all is as ever"
+                body = {"weights": {"web": 1, "code": 1, "legal": 1}, "reason": "watch"}
+                assert client.put(f"{job}/mix", json=body, headers={"If-Match": '"v1"'}).status_code == 200
+                until(lambda: all({"mix", "version"} & set(one.names()[1:]) for one in heard))
+                assert server.stop() < 10
+            assert all(one.names()[-1] == "end" for one in heard)
+
+
+def test_a_place_is_free_again_when_its_client_leaves(tmp_path: Path) -> None:
+    with serving(tmp_path, max_streams="1") as server:
+        headers = {"Authorization": f"Bearer {new_key(tmp_path)}"}
+        with httpx.Client(base_url=server.url, headers=headers, timeout=30) as client:
+            for _ in range(3):
+                with client.stream("GET", "/api/v1/events") as first:
+                    lines = first.iter_lines()  # kept, as a stream closes with what reads it
+                    assert first.status_code == 200 and next(lines)
+                    assert httpx.get(f"{server.url}/api/v1/events", headers=headers).status_code == 503
+                until(lambda: "headrace_event_streams 0" in client.get("/metrics").text)
