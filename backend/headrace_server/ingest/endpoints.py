@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from ..jobs import access
 from ..jobs.endpoints import JobId
@@ -33,12 +33,13 @@ async def post_reports(
     return await service.accept(work, await access.find_job(work, job), await request.body())
 
 
-@router.get("/jobs/{job}/ranks")
+@router.get("/jobs/{job}/ranks", response_model=RankList)
 async def list_ranks(
     job: JobId,
     work: Annotated[Work, reading("read")],
     cursor: Annotated[str | None, Query(max_length=64)] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 10_000,
-) -> RankList:
+) -> Response:
     """The latest of each rank of the newest attempt, by rank."""
-    return await service.rank_list(work, await access.find_job(work, job), cursor=cursor, limit=limit)
+    page = await service.rank_list(work, await access.find_job(work, job), cursor=cursor, limit=limit)
+    return Response(page, media_type="application/json")

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from pydantic_core import from_json
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -119,15 +120,32 @@ async def target_of(session: AsyncSession, job_id: int, attempt: UUID) -> tuple[
     return None if row is None else (row[0], row[1])
 
 
-async def states_of(
-    session: AsyncSession, attempt_id: int, *, after_rank: int | None = None, limit: int | None = None
-) -> Sequence[sa.RowMapping]:
-    """The latest of each rank of an attempt, by rank, as the table's columns."""
+_SHOWN = (
+    *("rank", "dp_rank", "local_rank", "host", "received_at", "advanced_at", "step", "tokens_per_s"),
+    *("wait_p50_ms", "wait_p99_ms", "wait_max_ms", "wait_share", "queue_depth", "rss_bytes", "dropped"),
+    *("masked_tokens", "masked_at", "mix_version", "mix_revision"),
+)
+
+
+async def states_of(session: AsyncSession, attempt_id: int, *, after_rank: int | None, limit: int) -> list[Row]:
+    """The latest of each rank of an attempt, by rank, at most ``limit`` after a rank.
+
+    The cursors of all of them are decoded in one go: there are thousands, and each call costs more than its few bytes.
+    """
     table: Any = models.RankState.__table__
-    query = sa.select(table).where(table.c.attempt_id == attempt_id).order_by(table.c.rank).limit(limit)
+    columns = [table.c[name] for name in _SHOWN]
+    query = (
+        sa.select(*columns, sa.cast(table.c.sources, sa.Text()))
+        .where(table.c.attempt_id == attempt_id)
+        .order_by(table.c.rank)
+        .limit(limit)
+    )
     if after_rank is not None:
         query = query.where(table.c.rank > after_rank)
-    return (await session.execute(query)).mappings().all()
+    found = (await session.execute(query)).all()
+    cursors = from_json("[" + ",".join(row[-1] for row in found) + "]")
+    names = (*_SHOWN, "sources")
+    return [dict(zip(names, (*row[:-1], sources), strict=True)) for row, sources in zip(found, cursors, strict=True)]
 
 
 async def furthest_step(session: AsyncSession, attempt_id: int) -> int:

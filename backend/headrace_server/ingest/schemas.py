@@ -172,9 +172,6 @@ class RankState(Reply):
     sources: list[SourceCursor]
 
 
-RANK_STATES: TypeAdapter[list[RankState]] = TypeAdapter(list[RankState])
-
-
 class RankList(Reply):
     """Ranks of the newest attempt (its number; null before the first), by rank; ``next_cursor`` is null at the end."""
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pydantic_core import to_json
+
 from ..db import announce
 from ..errors import NotFoundError
 from ..events.announcements import JobChanged
@@ -12,7 +14,7 @@ from ..paging import decode_cursor, encode_cursor
 from ..rollups import repository as rollups
 from ..work import Work
 from . import ranks, records, repository
-from .schemas import RankList, Record, ReportReply
+from .schemas import Record, ReportReply
 
 
 async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
@@ -65,16 +67,13 @@ async def _store(work: Work, attempt: Attempt, good: Sequence[Record], source_id
     return new
 
 
-async def rank_list(work: Work, job: Job, *, cursor: str | None, limit: int) -> RankList:
-    """A page of the ranks of the newest attempt, the latest of each, by rank."""
+async def rank_list(work: Work, job: Job, *, cursor: str | None, limit: int) -> bytes:
+    """A page of the ranks of the newest attempt, the latest of each, by rank: a RankList as JSON."""
     after_rank = decode_cursor(cursor)
     attempt = await access.newest_attempt(work, job)
     if attempt is None:
-        return RankList(items=[], attempt=None, next_cursor=None)
+        return to_json({"items": [], "attempt": None, "next_cursor": None})
     found = await ranks.states(work.session, work.runtime, attempt, work.now, after_rank=after_rank, limit=limit + 1)
     more = len(found) > limit
-    return RankList(
-        items=found[:limit],
-        attempt=attempt.number,
-        next_cursor=encode_cursor(found[limit - 1].rank) if more else None,
-    )
+    following = encode_cursor(found[limit - 1]["rank"]) if more else None
+    return to_json({"items": found[:limit], "attempt": attempt.number, "next_cursor": following})

@@ -1,5 +1,7 @@
 """The rank table: the latest of each rank, by rank, with its lag and its liveness."""
 
+from headrace_server.ingest.schemas import RankList
+
 from tests.backend.builders import record
 from tests.backend.world import World
 
@@ -41,3 +43,14 @@ async def test_a_finished_attempt_has_finished_ranks(world: World) -> None:
 
 async def test_before_the_first_start_there_are_none(world: World) -> None:
     assert await world.get(f"{await world.job()}/ranks") == {"items": [], "attempt": None, "next_cursor": None}
+
+
+async def test_the_page_is_as_described(world: World) -> None:
+    """Its JSON is made without the schema, which would take longer than everything else; so it is compared with it."""
+    job, attempt = await world.running_job(3)
+    place = {"source": "web", "file": "a.arrow", "row": None}
+    await world.report(job, attempt, record(0, 0, 5), record(1, 0, 4, masked_tokens=3, masked_at=place))
+    page = await world.get(f"{job}/ranks")
+    assert [rank["rank"] for rank in page["items"]] == [0, 1]
+    assert page["items"][1]["masked_at"] == place
+    assert RankList.model_validate(page).model_dump(mode="json") == page
