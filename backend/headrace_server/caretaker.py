@@ -1,4 +1,4 @@
-"""What the server does for itself: says that it is up, watches its clock, and writes when keys were used."""
+"""What the server does for itself: says that it is up, watches its clock, notes uses of keys and leaders' polls."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ import logging
 from .auth import service as auth
 from .idempotency import service as idempotency
 from .ingest import uptime
+from .mix import service as mix
 from .runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -15,13 +16,18 @@ _KEY_USE_S = 60.0
 
 
 async def tick(runtime: Runtime, *, key_uses: bool) -> None:
-    """Say that the server is up and, when asked to, when keys were last used."""
+    """Say that the server is up, when leaders asked for the mix and, when asked to, when keys were last used."""
     uses = dict(runtime.key_uses) if key_uses else {}
+    polls = dict(runtime.leader_polls)
     async with runtime.database.write() as session:
         await uptime.tick(session, runtime.now())
         await auth.note_key_uses(session, uses)
+        await mix.note_polls(session, polls)
         if key_uses:
             await idempotency.forget(session, runtime.now())
+    for job_id, at in polls.items():
+        if runtime.leader_polls.get(job_id) == at:
+            del runtime.leader_polls[job_id]
     for key_hash, at in uses.items():
         if runtime.key_uses.get(key_hash) == at:
             del runtime.key_uses[key_hash]

@@ -25,6 +25,8 @@ class Runtime:
     downtime: Downtime = field(default_factory=Downtime)
     # When keys were last used, by key hash; written once a minute by the caretaker, never in a request.
     key_uses: dict[bytes, float] = field(default_factory=dict)
+    # When leaders last asked for the mix, by job row id; written by the caretaker every few seconds.
+    leader_polls: dict[int, float] = field(default_factory=dict)
     # Batches of reports that are being stored.
     num_batches: int = 0
     # Files that are being made and sent.

@@ -11,6 +11,9 @@ from headrace.plan import size_at
 from headrace.telemetry.description import JobDescription, RankIdentity, SourceDescription
 from headrace.telemetry.port import Telemetry
 
+# No run gets this far, and JSON's numbers hold whatever is below.
+_FOREVER = 1 << 53
+
 
 class Reporting:
     """Where one loader reports to, if anywhere. Fulfils `run.Connect`."""
@@ -76,6 +79,7 @@ class Reporting:
 def describe(data: Data, step: int, weights_ppm: Mapping[str, int]) -> JobDescription:
     """The job as it is from `step` on, the same on every rank."""
     config = data.config
+    ends = [int(data.legs_of(source)[-1].end_ordinal) for source in range(len(config.names))]
     return JobDescription(
         sources=tuple(
             SourceDescription(
@@ -84,8 +88,9 @@ def describe(data: Data, step: int, weights_ppm: Mapping[str, int]) -> JobDescri
                 num_documents=manifest.num_documents,
                 num_tokens=manifest.num_tokens + manifest.num_documents * config.num_separators,
                 num_shards=len(manifest.shards),
+                end_ordinal=end if end < _FOREVER else None,
             )
-            for manifest in data.manifests
+            for manifest, end in zip(data.manifests, ends, strict=True)
         ),
         seq_len=config.seq_len,
         global_batch_size=size_at(config.batch_sizes, step),

@@ -54,6 +54,7 @@ def upgrade() -> None:
     if op.get_bind().dialect.name == "postgresql":
         op.execute("SET LOCAL lock_timeout = '10s'")
     op.add_column("project", sa.Column("requires_approval", sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.add_column("job_source", sa.Column("end_ordinal", sa.BigInteger(), nullable=True))
     for column in (*nullable(sa.JSON, "paused"), *nullable(sa.Uuid, "change"), *nullable(sa.Text, "approved_by")):
         op.add_column("mix_version", column)
     make_mix_change()
@@ -82,4 +83,5 @@ def downgrade() -> None:
         op.drop_table(table)
     for name in ("approved_by", "change", "paused"):
         op.drop_column("mix_version", name)
+    op.drop_column("job_source", "end_ordinal")
     op.drop_column("project", "requires_approval")

@@ -134,6 +134,28 @@ def test_edits_reach_the_leader_within_a_second_by_its_stream(
     assert caplog.records == []
 
 
+def test_a_change_scheduled_for_a_step_reaches_the_leader_before_it(
+    control_plane: ControlPlane, tmp_path: Path, name: str
+) -> None:
+    telemetry = _connect(control_plane, tmp_path, name, identity())
+    _train([telemetry], range(20))
+    wait_until(lambda: _reported(control_plane, name) >= 0)
+    path = f"/jobs/{control_plane.job(name)['id']}/mix/changes"
+    body = {"weights": {"web": 1, "code": 1}, "reason": "half time", "at_step": 60, "ramp_steps": 3}
+    planned = control_plane.http.post(path, json=body, headers={"If-Match": '"v1"'})
+    assert planned.status_code == 201, planned.text
+    wait_until(lambda: telemetry.latest_proposal() is not None, 20)
+    assert telemetry.latest_proposal() == Proposal("service:2", HALVES, 60, 3)
+    telemetry.activated(Activated("service:2", 60, HALVES, 3))
+
+    def change() -> Any:
+        return control_plane.get(f"{path}/{planned.json()['id']}")
+
+    wait_until(lambda: change()["late_steps"] is not None, 20)
+    assert (change()["state"], change()["version"], change()["late_steps"]) == ("done", 2, 0)
+    telemetry.finish()
+
+
 def test_weights_set_in_the_script_become_a_version_that_the_loader_recognises(
     control_plane: ControlPlane, tmp_path: Path, name: str
 ) -> None:

@@ -6,17 +6,14 @@ so it becomes one version however many look, and one that a crash interrupts is 
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
-from sqlalchemy.ext.asyncio import AsyncSession
-
-from ..ingest import ranks
 from ..jobs import access
+from ..jobs.pace import Pace, paces
 from ..models import Job, MixChange
 from ..runtime import Runtime
 from ..work import Work, own_work
 from . import carrying, outcome, repository
-from .due import Progress, Verdict, Waiting, verdict
+from .due import Verdict, Waiting, verdict
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +28,7 @@ async def tick(runtime: Runtime) -> int:
         if not rows:
             return 0
         jobs = {job.id: job for job in await access.by_ids(session, sorted({row.job_id for row in rows}))}
-        progress = await progress_of(session, runtime, list(jobs.values()))
+        progress = await paces(session, runtime, list(jobs.values()))
     done = 0
     for row in rows:
         found = _verdict(runtime, row, progress.get(row.job_id))
@@ -53,29 +50,7 @@ async def run(runtime: Runtime) -> None:
         await asyncio.sleep(TICK_S)
 
 
-async def progress_of(session: AsyncSession, runtime: Runtime, jobs: Sequence[Job]) -> dict[int, Progress]:
-    """Where each job (by row id) is; none for one that never started."""
-    attempts = await access.newest_attempts(session, [job.id for job in jobs])
-    totals = await ranks.totals(session, runtime, list(attempts.values()), runtime.now())
-    found: dict[int, Progress] = {}
-    for job in jobs:
-        attempt = attempts.get(job.id)
-        if attempt is not None:
-            row = totals.get(attempt.id)
-            rate = None if row is None or row.tokens_per_s is None else row.tokens_per_s
-            found[job.id] = Progress(
-                step=_before(attempt.resumed_from_step) if row is None else row.step,
-                steps_per_s=None if rate is None else rate / (job.global_batch_size * job.seq_len),
-                ended=attempt.state == "finished",
-            )
-    return found
-
-
-def _before(first_step: int | None) -> int | None:
-    return None if first_step is None else first_step - 1
-
-
-def _verdict(runtime: Runtime, row: MixChange, progress: Progress | None) -> Verdict:
+def _verdict(runtime: Runtime, row: MixChange, progress: Pace | None) -> Verdict:
     waiting = Waiting(
         starts=row.starts,  # type: ignore[arg-type]
         approved=row.state == "scheduled",
@@ -86,7 +61,7 @@ def _verdict(runtime: Runtime, row: MixChange, progress: Progress | None) -> Ver
     return verdict(waiting, progress, runtime.now(), runtime.settings.schedule_late_s)
 
 
-async def _act(runtime: Runtime, job: Job, change_id: int, progress: Progress | None) -> int:
+async def _act(runtime: Runtime, job: Job, change_id: int, progress: Pace | None) -> int:
     async with runtime.database.write() as session:
         work = own_work(runtime, session, WHO)
         locked = await access.find_job(work, str(job.uuid), lock=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
+from ..jobs.pace import Pace
 from .schemas import Starts
 
 Turn = Literal["wait", "now", "too_late", "expired"]
@@ -16,15 +17,6 @@ Turn = Literal["wait", "now", "too_late", "expired"]
 LEAD_S = 60.0
 LEAD_STEPS = 100
 UNKNOWN_LEAD_STEPS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Where a job is: its last step (None: it has taken none that anybody knows of), its speed, whether it is over."""
-
-    step: int | None
-    steps_per_s: float | None
-    ended: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +46,7 @@ def lead_steps(steps_per_s: float | None) -> int:
     return max(LEAD_STEPS, ceil(steps_per_s * LEAD_S))
 
 
-def verdict(change: Waiting, progress: Progress | None, now: float, late_limit_s: float) -> Verdict:
+def verdict(change: Waiting, progress: Pace | None, now: float, late_limit_s: float) -> Verdict:
     """What is to become of a change now; ``progress`` is None for a job that never started."""
     if progress is not None and progress.ended:
         return Verdict("expired", "the run finished before")
@@ -68,7 +60,7 @@ def verdict(change: Waiting, progress: Progress | None, now: float, late_limit_s
     return _for_step(change, progress, late_limit_s)
 
 
-def _unapproved(change: Waiting, progress: Progress | None, now: float) -> Verdict:
+def _unapproved(change: Waiting, progress: Pace | None, now: float) -> Verdict:
     if change.expires_at is not None and now >= change.expires_at:
         return Verdict("expired", "nobody approved it in time")
     if change.starts == "step" and _steps_past(change, progress) > 0:
@@ -76,14 +68,14 @@ def _unapproved(change: Waiting, progress: Progress | None, now: float) -> Verdi
     return Verdict("wait")
 
 
-def _steps_past(change: Waiting, progress: Progress | None) -> int:
+def _steps_past(change: Waiting, progress: Pace | None) -> int:
     """How many steps the job is past the one it waits for; below 1 while that is ahead."""
     assert change.at_step is not None
     done = -1 if progress is None or progress.step is None else progress.step
     return done + 1 - change.at_step
 
 
-def _for_step(change: Waiting, progress: Progress | None, late_limit_s: float) -> Verdict:
+def _for_step(change: Waiting, progress: Pace | None, late_limit_s: float) -> Verdict:
     if progress is None:
         return Verdict("wait")
     past = _steps_past(change, progress)

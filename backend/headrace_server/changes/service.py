@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ..errors import ConflictError, InvalidError, NotFoundError, OwnChangeError
 from ..jobs import access
+from ..jobs.pace import paces
 from ..mix import service as mix
 from ..mix import versions
 from ..mix.schemas import Kind, MixVersion
@@ -14,7 +15,7 @@ from ..models import MixVersion as MixVersionRow
 from ..paging import decode_cursor, encode_cursor
 from ..projects import service as projects
 from ..work import Work
-from . import carrier, carrying, outcome, repository, views
+from . import carrying, outcome, repository, views
 from .schemas import ChangeState, MixChange, MixChangeCreate, MixChangePage, Starts
 
 MAX_WAITING = 100
@@ -77,7 +78,7 @@ async def _refuse_past(work: Work, job: Job, body: MixChangeCreate, at_time: flo
         if not work.now < at_time <= work.now + _MAX_AHEAD_S:
             _refuse("at", f"{body.at} has passed, or is more than ten years away", str(body.at))
         return
-    progress = (await carrier.progress_of(work.session, work.runtime, [job])).get(job.id)
+    progress = (await paces(work.session, work.runtime, [job])).get(job.id)
     assert body.at_step is not None
     if progress is not None and progress.step is not None and body.at_step <= progress.step:
         _refuse("at_step", f"step {body.at_step} has passed: the job is at {progress.step}", body.at_step)

@@ -75,7 +75,7 @@ class Composer:
         for job_id, number in sorted(changes):
             async with self._runtime.database.read() as session:
                 [job] = await access.by_ids(session, [job_id])
-                version = await mixes.describe_one(session, job.id, number)
+                version = await mixes.describe_one(session, self._runtime, job.id, number)
             if version is not None:
                 event = MixEvent(job=job.uuid, version=version)
                 self._runtime.broker.publish(job.project_id, job.uuid, Event("mix", event.model_dump_json()))

@@ -82,6 +82,24 @@ async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int,
     return await repository.applied_counts(session, wanted) if wanted else {}
 
 
+async def last_heard(session: AsyncSession, attempts: Sequence[Attempt], *, rank: int) -> dict[int, float]:
+    """When this rank of each attempt (by row id) last reported (Unix seconds)."""
+    return await repository.last_heard(session, [attempt.id for attempt in attempts], rank) if attempts else {}
+
+
+async def behind(
+    session: AsyncSession, runtime: Runtime, attempt: Attempt, *, version: int, step: int, limit: int
+) -> tuple[int, list[tuple[int, float | None]]]:
+    """How many ranks have not applied a version agreed at ``step``, and the first few, longest silent first.
+
+    Of each its rank, and for how long it is silent (seconds) if it is lost.
+    """
+    now = runtime.now()
+    cuts = cutoffs_of(runtime, attempt, now)
+    count, rows = await repository.behind(session, attempt.id, version=version, step=step, limit=limit)
+    return count, [(rank, now - heard_at if heard_at < cuts.lost else None) for rank, heard_at in rows]
+
+
 def _shares(first: dict[str, int], last: dict[str, int]) -> dict[str, int | None]:
     moved = {name: last[name] - first.get(name, 0) for name in last}
     total = sum(moved.values())

@@ -229,6 +229,28 @@ async def applied_counts(session: AsyncSession, wanted: Sequence[tuple[int, int,
     return {row.key: row.num for row in await session.execute(sa.union_all(*counts))}
 
 
+async def last_heard(session: AsyncSession, attempt_ids: Sequence[int], rank: int) -> dict[int, float]:
+    """When this rank of each attempt last reported; none for one that never did."""
+    state = models.RankState
+    query = sa.select(state.attempt_id, state.received_at).where(state.attempt_id.in_(attempt_ids), state.rank == rank)
+    return {row.attempt_id: row.received_at for row in await session.execute(query)}
+
+
+async def behind(
+    session: AsyncSession, attempt_id: int, *, version: int, step: int, limit: int
+) -> tuple[int, Sequence[sa.Row[int, float]]]:
+    """How many ranks have neither the version in force nor reached its step, and the first (rank, last heard)."""
+    state = models.RankState
+    where = sa.and_(
+        state.attempt_id == attempt_id,
+        state.step < step,
+        sa.or_(state.mix_version.is_(None), state.mix_version < version),
+    )
+    count = await session.scalar(sa.select(sa.func.count()).where(where))
+    query = sa.select(state.rank, state.received_at).where(where).order_by(state.received_at, state.rank).limit(limit)
+    return count or 0, (await session.execute(query)).all()
+
+
 async def progress_bounds(
     session: AsyncSession, attempt_ids: Sequence[int], window_steps: int
 ) -> Sequence[sa.Row[int, int, str, int, int]]:

@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 
+from ..durations import span
 from .schemas import JobState
 
 
@@ -28,14 +29,6 @@ class Vitals:
     stuck_for_s: float = 0.0
     first_quiet_rank: int | None = None
     step: int | None = None
-
-
-def span(seconds: float) -> str:
-    """A duration for people: 42 s, 3 min, 5 h, 9 days."""
-    for unit, size in (("days", 172_800.0), ("h", 7200.0), ("min", 120.0)):
-        if seconds >= size:
-            return f"{seconds / {'days': 86_400.0, 'h': 3600.0, 'min': 60.0}[unit]:.0f} {unit}"
-    return f"{max(0.0, seconds):.0f} s"
 
 
 def _some(rank: int | None, num: int, total: int) -> str:

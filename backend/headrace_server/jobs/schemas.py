@@ -29,13 +29,14 @@ Tags = Annotated[dict[Name, ShortText], Field(max_length=50)]
 
 
 class JobSource(LoaderRequest):
-    """A source: its configured weight (ppm) and its size."""
+    """A source: its configured weight (ppm), its size, and the sequences after which it is used up, if ever."""
 
     name: Name
     weight_ppm: Ppm
     num_documents: Count
     num_tokens: Count
     num_shards: Count
+    end_ordinal: Count | None = None
 
 
 class JobCreate(LoaderRequest):
@@ -127,6 +128,7 @@ class JobSourceReply(Reply):
     num_documents: int
     num_tokens: int
     num_shards: int
+    end_ordinal: int | None
 
 
 class Job(JobSummary):

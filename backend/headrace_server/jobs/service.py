@@ -82,7 +82,7 @@ async def _refresh_sources(work: Work, job: JobRow, given: list[JobSource]) -> N
         if source.name in held:
             row = held[source.name]
             row.num_documents, row.num_tokens = source.num_documents, source.num_tokens
-            row.num_shards = source.num_shards
+            row.num_shards, row.end_ordinal = source.num_shards, source.end_ordinal
     for position, source in enumerate(added, start=len(held)):
         values = {**source.model_dump(), "weight_ppm": 0}
         work.session.add(JobSourceRow(job_id=job.id, position=position, **values))

@@ -124,7 +124,7 @@ async def summarise(session: AsyncSession, runtime: Runtime, jobs: Sequence[JobR
     in_force = await mixes.versions_in_force(
         session, {job_id: revisions[a.id] for job_id, a in attempts.items() if a.id in revisions}
     )
-    described = await life.describe(session, [newest[job_id] for job_id in job_ids], sources, attempts)
+    described = await life.describe(session, runtime, [newest[job_id] for job_id in job_ids], sources, attempts)
     summaries = []
     for job, version in zip(jobs, described, strict=True):
         attempt = attempts.get(job.id)

@@ -77,6 +77,8 @@ async def get_mix(
     row = await access.find_job(work, job)
     current = await service.current(work, row)
     by_loader = not work.principal.is_user and "ingest" in work.principal.scopes_in(row.project_id)
+    if by_loader:
+        runtime_of(request).leader_polls[row.id] = work.now
     if by_loader and current.life.state == "proposed" and current.life.total_ranks:
         async with runtime_of(request).database.write() as session:
             await service.leader_saw(session, row, current.version, work.now)

@@ -1,6 +1,7 @@
 """The life of a version: proposed → seen by the leader → agreed at a step → applied on every rank, or superseded."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -9,8 +10,10 @@ from ..events.announcements import MixProgressed
 from ..ingest import ranks
 from ..models import Attempt, JobSource
 from ..models import MixVersion as MixVersionRow
-from . import repository
+from ..runtime import Runtime
+from . import circumstances, repository
 from .schemas import LifeState, MixLife, MixVersion
+from .waiting import Wait
 
 # Members of a described version that are not its row's.
 _MADE = ("life", "paused", "weights_ppm")
@@ -37,7 +40,9 @@ def ordered(weights: dict[str, int], sources: Sequence[JobSource]) -> dict[str, 
     return {source.name: weights.get(source.name, 0) for source in sources}
 
 
-def _describe(row: MixVersionRow, sources: Sequence[JobSource], applied_ranks: int, total_ranks: int) -> MixVersion:
+def _describe(
+    row: MixVersionRow, sources: Sequence[JobSource], applied_ranks: int, total_ranks: int, wait: Wait | None
+) -> MixVersion:
     return MixVersion.model_validate(
         {
             **{
@@ -57,6 +62,7 @@ def _describe(row: MixVersionRow, sources: Sequence[JobSource], applied_ranks: i
                     "total_ranks": total_ranks,
                     "applied_at": row.applied_at,
                     "state": life_state(row),
+                    "waiting": None if wait is None else asdict(wait),
                 }
             ),
         }
@@ -65,6 +71,7 @@ def _describe(row: MixVersionRow, sources: Sequence[JobSource], applied_ranks: i
 
 async def describe(
     session: AsyncSession,
+    runtime: Runtime,
     rows: Sequence[MixVersionRow],
     sources: dict[int, list[JobSource]],
     attempts: dict[int, Attempt],
@@ -76,12 +83,13 @@ async def describe(
         if is_open(row) and row.job_id in attempts
     ]
     counts = await ranks.applied_counts(session, wanted)
+    waits = await circumstances.waits(session, runtime, [row for row in rows if is_open(row)], attempts)
     described = []
     for row in rows:
         attempt = attempts.get(row.job_id)
         total = 0 if attempt is None else attempt.world_size
         applied = total if row.applied_at is not None else counts.get(row.id, 0)
-        described.append(_describe(row, sources[row.job_id], min(applied, total), total))
+        described.append(_describe(row, sources[row.job_id], min(applied, total), total, waits.get(row.id)))
     return described
 
 

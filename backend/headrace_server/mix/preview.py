@@ -17,7 +17,14 @@ async def preview(work: Work, job: Job, body: MixPreviewRequest) -> MixPreview:
     held = life.ordered((await service.newest(work, job)).weights_ppm, sources)
     outlooks, steps_left = await outlook(work, job, sources, wanted)
     epochs = _epochs(job, outlooks, steps_left, body.ramp_steps)
-    found = forecast.warnings_for(outlooks, epochs, job.global_batch_size)
+    attempt = await access.newest_attempt(work, job)
+    run = forecast.Run(
+        global_batch_size=job.global_batch_size,
+        ramp_steps=body.ramp_steps,
+        steps_left=steps_left,
+        live=attempt is not None and attempt.state == "live",
+    )
+    found = forecast.warnings_for(outlooks, epochs, run)
     return MixPreview(
         weights_ppm=wanted,
         delta_ppm={name: ppm - held[name] for name, ppm in wanted.items()},
@@ -64,6 +71,7 @@ async def outlook(
                 epoch_sequences=source.num_tokens / job.seq_len,
                 before_ppm=held[source.name] if now is None else now.target_ppm,
                 after_ppm=wanted[source.name],
+                end_sequences=source.end_ordinal,
             )
         )
     if job.total_steps is None:

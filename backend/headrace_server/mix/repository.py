@@ -1,12 +1,13 @@
 """SQL of mix versions and activations."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
+from ..db import insert_into
 
 
 async def newest(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, models.MixVersion]:
@@ -114,3 +115,30 @@ async def open_versions(session: AsyncSession, job_id: int) -> Sequence[models.M
         version.job_id == job_id, version.superseded_at.is_(None), version.applied_at.is_(None)
     )
     return (await session.scalars(query.order_by(version.version))).all()
+
+
+async def agreed_in(
+    session: AsyncSession, attempt_ids: Sequence[int], versions: Collection[int]
+) -> set[tuple[int, int]]:
+    """(attempt, version) of those of these versions that leaders of these attempts agreed on."""
+    row = models.MixActivation
+    query = sa.select(row.attempt_id, row.version).where(row.attempt_id.in_(attempt_ids), row.version.in_(versions))
+    return {(found.attempt_id, found.version) for found in await session.execute(query)}
+
+
+async def polls(session: AsyncSession, job_ids: Sequence[int]) -> dict[int, float]:
+    """When each job's leader last asked for the mix, as far as it is written."""
+    row = models.LeaderPoll
+    query = sa.select(row.job_id, row.polled_at).where(row.job_id.in_(job_ids))
+    return {found.job_id: found.polled_at for found in await session.execute(query)}
+
+
+async def note_polls(session: AsyncSession, polls: Mapping[int, float]) -> None:
+    """Write when leaders asked; a time never goes back."""
+    insert = insert_into(session, models.LeaderPoll)
+    later = insert.excluded.polled_at
+    statement = insert.on_conflict_do_update(
+        index_elements=["job_id"], set_={"polled_at": later}, where=models.LeaderPoll.polled_at < later
+    )
+    rows = [{"job_id": job_id, "polled_at": at} for job_id, at in sorted(polls.items())]
+    await session.execute(statement, rows)

@@ -6,6 +6,8 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from ..fields import Finite, LoaderRequest, Name, Ppm, Reason, Reply, Request, Step, Timestamp, UnixTime
+from .forecast import WarningCode
+from .waiting import WaitCode
 
 Kind = Literal["edit", "revert", "pause", "resume"]
 Origin = Literal["config", "service", "local"]
@@ -19,6 +21,15 @@ Revision = Annotated[
 ]
 
 
+class MixWait(Reply):
+    """What an open version waits for, in words, since when, and whether that is longer than it should take."""
+
+    code: WaitCode
+    message: str
+    since: Timestamp
+    stuck: bool
+
+
 class MixLife(Reply):
     """How far a version has come: proposed → seen by the leader → agreed at a step → applied on every rank."""
 
@@ -30,6 +41,7 @@ class MixLife(Reply):
     total_ranks: int
     applied_at: Timestamp | None
     state: LifeState
+    waiting: MixWait | None
 
 
 class MixVersion(Reply):
@@ -95,10 +107,10 @@ class MixPreviewRequest(Request):
 
 
 class MixPreviewWarning(Reply):
-    """Something to know first."""
+    """Something to know first; ``source`` is null where it is about the whole change."""
 
-    code: Literal["paused", "starved", "many_epochs", "big_change"]
-    source: str
+    code: WarningCode
+    source: str | None
     message: str
 
 

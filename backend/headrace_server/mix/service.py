@@ -12,6 +12,7 @@ from ..jobs import access
 from ..models import Job, JobSource, MixActivation
 from ..models import MixVersion as MixVersionRow
 from ..paging import decode_cursor, encode_cursor
+from ..runtime import Runtime
 from ..work import Work
 from . import life, repository, versions
 from .schemas import Kind, MixEdit, MixPause, MixRevert, MixVersion, MixVersionPage
@@ -34,13 +35,13 @@ async def versions_in_force(session: AsyncSession, revisions: dict[int, str]) ->
     return found | (await repository.versions_of_revisions(session, others) if others else {})
 
 
-async def describe_one(session: AsyncSession, job_id: int, number: int) -> MixVersion | None:
+async def describe_one(session: AsyncSession, runtime: Runtime, job_id: int, number: int) -> MixVersion | None:
     """A version with its life now; None when there is no such version."""
     row = await repository.by_number(session, job_id, number)
     if row is None:
         return None
     sources = await access.sources_of(session, [job_id])
-    return (await life.describe(session, [row], sources, await access.newest_attempts(session, [job_id])))[0]
+    return (await life.describe(session, runtime, [row], sources, await access.newest_attempts(session, [job_id])))[0]
 
 
 async def newest(work: Work, job: Job) -> MixVersionRow:
@@ -58,12 +59,18 @@ async def describe(work: Work, job: Job, rows: Sequence[MixVersionRow]) -> list[
     """Versions of one job as others see them."""
     sources = {job.id: await access.sources(work, job)}
     attempt = await access.newest_attempt(work, job)
-    return await life.describe(work.session, rows, sources, {} if attempt is None else {job.id: attempt})
+    return await life.describe(work.session, work.runtime, rows, sources, {} if attempt is None else {job.id: attempt})
 
 
 async def current(work: Work, job: Job) -> MixVersion:
     """The newest version with its life."""
     return (await describe(work, job, [await newest(work, job)]))[0]
+
+
+async def note_polls(session: AsyncSession, polls: Mapping[int, float]) -> None:
+    """Write when leaders, by job row id, last asked for the mix (Unix seconds)."""
+    if polls:
+        await repository.note_polls(session, polls)
 
 
 async def leader_saw(session: AsyncSession, job: Job, version: int, now: float) -> None:

@@ -41,6 +41,8 @@ class JobSource(Base):
     num_documents: Mapped[int]
     num_tokens: Mapped[int]
     num_shards: Mapped[int]
+    # Sequences after which it is used up; null where it repeats for ever or the loader doesn't say.
+    end_ordinal: Mapped[int | None]
 
 
 class Attempt(Base):

@@ -1213,7 +1213,7 @@ export interface components {
         };
         /**
          * JobSource
-         * @description A source: its configured weight (ppm) and its size.
+         * @description A source: its configured weight (ppm), its size, and the sequences after which it is used up, if ever.
          */
         JobSource: {
             /** Name */
@@ -1226,6 +1226,8 @@ export interface components {
             num_tokens: number;
             /** Num Shards */
             num_shards: number;
+            /** End Ordinal */
+            end_ordinal?: number | null;
         };
         /**
          * JobSourceReply
@@ -1242,6 +1244,8 @@ export interface components {
             num_tokens: number;
             /** Num Shards */
             num_shards: number;
+            /** End Ordinal */
+            end_ordinal: number | null;
         };
         /**
          * JobSummary
@@ -1516,6 +1520,7 @@ export interface components {
              * @enum {string}
              */
             state: "proposed" | "seen" | "agreed" | "applied" | "superseded";
+            waiting: components["schemas"]["MixWait"] | null;
         };
         /**
          * MixPause
@@ -1564,16 +1569,16 @@ export interface components {
         };
         /**
          * MixPreviewWarning
-         * @description Something to know first.
+         * @description Something to know first; ``source`` is null where it is about the whole change.
          */
         MixPreviewWarning: {
             /**
              * Code
              * @enum {string}
              */
-            code: "paused" | "starved" | "many_epochs" | "big_change";
+            code: "paused" | "starved" | "exhausted" | "many_epochs" | "big_change" | "long_ramp" | "no_attempt";
             /** Source */
-            source: string;
+            source: string | null;
             /** Message */
             message: string;
         };
@@ -1695,6 +1700,26 @@ export interface components {
             items: components["schemas"]["MixVersion"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * MixWait
+         * @description What an open version waits for, in words, since when, and whether that is longer than it should take.
+         */
+        MixWait: {
+            /**
+             * Code
+             * @enum {string}
+             */
+            code: "next_poll" | "next_seal" | "no_attempt" | "attempt_ended" | "attempt_superseded" | "service_away" | "leader_silent" | "older_loader" | "not_advancing" | "step_ahead" | "ranks_behind";
+            /** Message */
+            message: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Stuck */
+            stuck: boolean;
         };
         /**
          * NewApiKey

@@ -23,7 +23,7 @@ export function LifeTrack({ version }: { version: MixVersion }) {
   const applied = `Applied on ${formatCount(life.applied_ranks)} of ${formatCount(life.total_ranks)} ranks`;
   const agreed =
     life.agreed_step === null ? "Agreed" : `Agreed at step ${formatCount(life.agreed_step)}`;
-  const waiting = WAITING[life.state];
+  const waiting = life.waiting?.message ?? WAITING[life.state];
   return (
     <div className={classes.life} data-life={life.state}>
       <p className={classes.head}>

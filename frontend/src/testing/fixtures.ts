@@ -28,6 +28,7 @@ export function mixVersion(change: Partial<MixVersion> = {}): MixVersion {
       total_ranks: 2,
       applied_at: "2026-11-30T10:00:02Z",
       state: "applied",
+      waiting: null,
     },
     ...change,
   };
@@ -73,6 +74,7 @@ export function job(change: Partial<Job> = {}): Job {
       num_documents: 1000,
       num_tokens: 1_000_000,
       num_shards: 4,
+      end_ordinal: null,
     })),
     ...change,
   };

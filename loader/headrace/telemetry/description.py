@@ -24,6 +24,8 @@ class SourceDescription:
     num_tokens: int
     "in one epoch"
     num_shards: int
+    end_ordinal: int | None = None
+    "sequences of it after which it is used up; None: it repeats for ever"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

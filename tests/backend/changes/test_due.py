@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from headrace_server.changes.due import LEAD_STEPS, UNKNOWN_LEAD_STEPS, Progress, Waiting, lead_steps, verdict
+from headrace_server.changes.due import LEAD_STEPS, UNKNOWN_LEAD_STEPS, Waiting, lead_steps, verdict
+from headrace_server.jobs.pace import Pace
 
 LIMIT_S = 3600.0
 
 
 def turn(change: Waiting, step: int | None = None, rate: float | None = 1.0, now: float = 0.0, **more: Any) -> str:
-    progress = Progress(step=step, steps_per_s=rate, ended=more.get("ended", False))
+    progress = Pace(step=step, steps_per_s=rate, ended=more.get("ended", False))
     return verdict(change, progress, now, LIMIT_S).turn
 
 
@@ -33,7 +34,7 @@ def test_a_step_is_prepared_a_minute_ahead_and_never_less_than_a_hundred_steps()
 
 
 def test_a_step_that_passed_is_late_by_the_speed() -> None:
-    late = verdict(for_step(100), Progress(step=199, steps_per_s=2.0, ended=False), 0.0, LIMIT_S)
+    late = verdict(for_step(100), Pace(step=199, steps_per_s=2.0, ended=False), 0.0, LIMIT_S)
     assert (late.turn, late.late_s) == ("now", 50.0)
     assert turn(for_step(100), 100 + 3601, rate=1.0) == "too_late"
     assert turn(for_step(100), 100_000, rate=None) == "now", "nobody knows how long ago"

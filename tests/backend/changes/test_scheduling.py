@@ -54,7 +54,7 @@ async def test_a_change_for_a_step_becomes_a_version_shortly_before_it(world: Wo
     assert (await newest(world, job))["version"] == 1, "far ahead, it stands in nobody's way"
 
     await world.report(job, attempt, record(0, 1, 420), record(1, 1, 420))
-    assert await carrier.tick(world.runtime) == 1
+    await carrier.tick(world.runtime)
     version = await newest(world, job)
     assert (version["version"], version["from_step"], version["ramp_steps"]) == (2, 500, 10)
     assert (version["weights_ppm"], version["author"], version["change"]) == (
@@ -159,14 +159,15 @@ async def test_a_plan_of_several_steps_follows_itself(world: World) -> None:
     await world.report(job, attempt, record(0, 2, 850), record(1, 2, 850))
     await carrier.tick(world.runtime)
     assert (await change(world, job, second))["version"] == 3
-    third = await plan(world, job, 3, at_step=950)
-    fourth = await plan(world, job, 3, at_step=951, follows=third["id"])
+    third = await plan(world, job, 3, at_step=5000)
+    fourth = await plan(world, job, 3, at_step=5001, follows=third["id"])
     await world.operator.delete(f"{job}/mix/changes/{third['id']}")
+    await world.report(job, attempt, record(0, 3, 4950), record(1, 3, 4950))
     await carrier.tick(world.runtime)
     found = await change(world, job, fourth)
     assert (found["state"], found["conflict"]["base"]) == ("needs_attention", None)
     assert (await newest(world, job))["version"] == 3
-    assert (await post(world, job, 3, at_step=960, follows=third["id"])).status_code == 409
+    assert (await post(world, job, 3, at_step=6000, follows=third["id"])).status_code == 409
 
 
 async def test_a_change_survives_a_restart_and_is_made_late(settings: Settings) -> None:
@@ -209,7 +210,7 @@ async def test_a_step_that_passed_unseen_is_made_up_for_and_says_so(world: World
 
 async def test_what_waits_for_a_finished_run_expires(world: World) -> None:
     job, attempt = await world.running_job()
-    planned = [await plan(world, job, at_step=900), await plan(world, job, at=world.clock.now + 60)]
+    planned = [await plan(world, job, at_step=9000), await plan(world, job, at=world.clock.now + 60)]
     await world.loader.patch(f"{job}/attempts/{attempt['id']}", json={"state": "finished"})
     world.clock.advance(61)
     await carrier.tick(world.runtime)

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from headrace_server.jobs.health import Vitals, job_state, span
+from headrace_server.durations import span
+from headrace_server.jobs.health import Vitals, job_state
 
 from tests.backend.builders import record
 from tests.backend.world import World

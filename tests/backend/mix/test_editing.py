@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.backend.builders import job_body
 from tests.backend.world import World
 
 HALVES = {"web": 1, "code": 1, "legal": 0}
@@ -144,8 +145,26 @@ async def test_a_preview_changes_nothing_and_tells_the_end(world: World) -> None
     # 1,000 steps of 100 sequences; an epoch is 1,280,000 tokens of 128.
     assert preview["epochs_at_end"] == {"web": 10.0, "code": 0.0, "legal": 0.0}
     assert [(w["code"], w["source"]) for w in preview["warnings"]] == [
+        ("no_attempt", None),
         ("many_epochs", "web"),
         ("paused", "code"),
         ("paused", "legal"),
     ]
     assert (await world.get(f"{job}/mix"))["version"] == 1
+
+
+async def test_a_preview_knows_the_end_of_a_source_and_of_the_run(world: World) -> None:
+    sources = [
+        {**source, "end_ordinal": 12_000 if source["name"] == "legal" else None} for source in job_body()["sources"]
+    ]
+    job = await world.job(sources=sources)
+    await world.attempt(job)
+    body = {"weights": {"web": 1, "code": 1, "legal": 1}, "ramp_steps": 2000}
+    preview = (await world.operator.post(f"{job}/mix/preview", json=body)).json()
+    assert [(w["code"], w["source"]) for w in preview["warnings"]] == [
+        ("long_ramp", None),
+        ("many_epochs", "web"),
+        ("exhausted", "legal"),
+    ]
+    assert preview["epochs_at_end"]["legal"] == 1.2
+    assert (await world.get(job))["sources"][2]["end_ordinal"] == 12_000
