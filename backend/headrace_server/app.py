@@ -23,6 +23,7 @@ from .exports import endpoints as exports
 from .ingest import endpoints as ingest
 from .ingest import uptime
 from .jobs import endpoints as jobs
+from .keys import endpoints as keys
 from .middleware.authentication import Authentication
 from .middleware.bodies import BodyLimits
 from .middleware.context import RequestContext
@@ -36,10 +37,11 @@ from .runtime import Runtime, build_runtime
 from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
+from .users import endpoints as users
 
 # Each of the last things at shutdown gets this long.
 _LAST_S = 2.0
-FEATURES = (auth, projects, jobs, ingest, series, mix, changes, audit, events, exports, reports)
+FEATURES = (auth, users, projects, keys, jobs, ingest, series, mix, changes, audit, events, exports, reports)
 
 
 @asynccontextmanager

@@ -1,11 +1,12 @@
-"""What the server does for itself: says that it is up, watches its clock, notes uses of keys and leaders' polls."""
+"""What the server does for itself: says that it is up, watches its clock, notes what was used, forgets what is over."""
 
 import asyncio
 import logging
 
-from .auth import service as auth
+from .auth import sessions
 from .idempotency import service as idempotency
 from .ingest import uptime
+from .keys import service as keys
 from .mix import service as mix
 from .runtime import Runtime
 
@@ -16,12 +17,18 @@ _KEY_USE_S = 60.0
 
 
 async def tick(runtime: Runtime, *, key_uses: bool) -> None:
-    """Say that the server is up, when leaders asked for the mix and, when asked to, when keys were last used."""
+    """Say that the server is up and when leaders asked for the mix.
+
+    When asked to, write when keys were last used, and forget logins and repeatable requests that are over.
+    """
     uses = dict(runtime.key_uses) if key_uses else {}
     polls = dict(runtime.leader_polls)
+    if key_uses:
+        async with runtime.database.write() as session:
+            await sessions.tidy(session, runtime.settings, runtime.now())
     async with runtime.database.write() as session:
         await uptime.tick(session, runtime.now())
-        await auth.note_key_uses(session, uses)
+        await keys.note_uses(session, uses)
         await mix.note_polls(session, polls)
         if key_uses:
             await idempotency.forget(session, runtime.now())

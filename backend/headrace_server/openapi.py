@@ -10,10 +10,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from . import __version__
+from .auth.cookies import COOKIE
 from .events.schemas import EVENT_PAYLOADS
 from .figures.canvas import plotlyjs_version
 from .ingest.schemas import ReportBatchBody
-from .middleware.authentication import COOKIE, is_public
+from .middleware.authentication import is_public
 from .problems import MEDIA_TYPE, Problem
 from .work import scopes_of
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .auth.limits import LoginLimiter
 from .db import Database
 from .events.broker import Broker
 from .ingest.liveness import Downtime
@@ -18,7 +17,6 @@ class Runtime:
     settings: Settings
     database: Database
     broker: Broker
-    logins: LoginLimiter
     now: Callable[[], float] = time.time
     # Seconds that pass whatever the clock is set to, since some moment.
     steady: Callable[[], float] = time.monotonic
@@ -41,7 +39,6 @@ def build_runtime(
         settings=settings,
         database=Database(settings),
         broker=Broker(settings.max_streams),
-        logins=LoginLimiter(failures=settings.login_failures, window_s=settings.login_window_s),
         now=now,
         steady=steady,
     )

@@ -37,8 +37,20 @@ def key_prefix(key: str) -> str:
 
 
 def new_session_token() -> str:
-    """A new session token of 256 random bits; lives in the cookie only."""
-    return secrets.token_urlsafe(32)
+    """A new session token: 128 random bits that stay as long as the session, a dot, 256 that are replaced.
+
+    Lives in the cookie only.
+    """
+    return next_session_token(secrets.token_urlsafe(16))
+
+
+def next_session_token(token: str) -> str:
+    """The token that replaces another of the same session."""
+    return f"{_constant_part(token)}.{secrets.token_urlsafe(32)}"
+
+
+def _constant_part(session_token: str) -> str:
+    return session_token.partition(".")[0]
 
 
 def new_password() -> str:
@@ -52,8 +64,8 @@ def secret_hash(secret: str) -> bytes:
 
 
 def csrf_token(session_token: str) -> str:
-    """The CSRF token of a session; derived, so nothing more is stored."""
-    return hmac.new(session_token.encode(), b"headrace csrf", hashlib.sha256).hexdigest()
+    """The CSRF token of a session, the same for each of its tokens; derived, so nothing more is stored."""
+    return hmac.new(_constant_part(session_token).encode(), b"headrace csrf", hashlib.sha256).hexdigest()
 
 
 def csrf_matches(session_token: str, given: str) -> bool:

@@ -17,11 +17,11 @@ import uvicorn
 import uvloop
 
 from . import migration, workers
-from .auth import service as auth
 from .db import Database, sqlite_version_ok
 from .errors import ConflictError, StartRefusedError
 from .security import new_password
 from .settings import Settings
+from .users import service as users
 
 FIRST_USER = "admin"
 _POLL_S = 0.05
@@ -46,7 +46,7 @@ async def prepare(settings: Settings) -> FirstLogin | None:
     try:
         with suppress(ConflictError):  # a replica that starts at the same time was faster, and shows the password
             async with database.write() as session:
-                made = await auth.ensure_first_user(session, FIRST_USER, password, now=time.time())
+                made = await users.ensure_first(session, FIRST_USER, password, now=time.time())
     finally:
         await database.close()
     return FirstLogin(FIRST_USER, password) if made else None

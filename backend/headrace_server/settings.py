@@ -73,7 +73,10 @@ class Settings(BaseSettings):
         default=7 * 86_400.0, gt=0, description="a change that nobody approved ends after this"
     )
 
-    session_lifetime_s: float = Field(default=12 * 3600.0, gt=0, description="a login lasts this long")
+    session_lifetime_s: float = Field(default=12 * 3600.0, gt=0, description="a login lasts this long at most")
+    session_idle_s: float = Field(default=2 * 3600.0, gt=60, description="and ends when not used for this long")
+    session_rotate_s: float = Field(default=900.0, gt=0, description="a session's token is replaced this often")
+    session_overlap_s: float = Field(default=60.0, gt=0, description="and the one before is good for this long yet")
     login_failures: int = Field(default=5, ge=1, description="failed logins of a user from an address before a pause")
     login_window_s: float = Field(default=300.0, gt=0, description="the window the failures are counted in")
     cookie_secure: bool | None = Field(default=None, description="Secure flag of the cookie; unset: same as `public`")

@@ -61,7 +61,7 @@ def upgrade() -> None:
     op.create_table(
         "login_failures",
         sa.Column("who", sa.LargeBinary(32), nullable=False),
-        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.Column("num", sa.BigInteger(), nullable=False),
         sa.Column("since", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("who", name=op.f("pk_login_failures")),
     )

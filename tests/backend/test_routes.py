@@ -87,7 +87,7 @@ async def test_unknown_malformed_and_foreign_jobs_are_all_not_found(world: World
 
 async def test_a_project_of_others_does_not_exist(world: World) -> None:
     await world.caller("read", project="other")
-    for path in ("jobs", "keys"):
+    for path in ("jobs", "members"):
         assert (await world.viewer.get(f"/api/v1/projects/other/{path}")).status_code == 404
     assert (await world.viewer.get("/api/v1/audit", params={"project": "other"})).status_code == 404
     assert [p["name"] for p in (await world.get("/api/v1/projects"))["items"]] == ["default"]

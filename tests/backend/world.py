@@ -10,7 +10,7 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 from headrace_server.app import build_app
-from headrace_server.auth import service as auth
+from headrace_server.keys import service as keys
 from headrace_server.models import Member, User
 from headrace_server.principal import KeyScope, Role
 from headrace_server.projects import repository as projects
@@ -74,13 +74,19 @@ class World:
         self._clients.append(client)
         return client
 
-    async def key(self, *scopes: KeyScope, project: str = "default", expires_at: float | None = None) -> str:
+    async def key(
+        self,
+        *scopes: KeyScope,
+        project: str = "default",
+        expires_at: float | None = None,
+        job: str | None = None,
+    ) -> str:
         """A new key."""
         async with self.runtime.database.write() as session:
             await projects.ensure(session, project, self.clock())
             row = await projects.by_name(session, project)
             assert row is not None
-            _, key = await auth.create_key(
+            _, key = await keys.create(
                 session,
                 row,
                 name="-".join(scopes),
@@ -89,12 +95,13 @@ class World:
                 now=self.clock(),
                 expires_at=expires_at,
                 request_id="test",
+                job=job,
             )
         return key
 
-    async def caller(self, *scopes: KeyScope, project: str = "default") -> httpx.AsyncClient:
+    async def caller(self, *scopes: KeyScope, project: str = "default", job: str | None = None) -> httpx.AsyncClient:
         """A client with a new key."""
-        return self.client(Authorization=f"Bearer {await self.key(*scopes, project=project)}")
+        return self.client(Authorization=f"Bearer {await self.key(*scopes, project=project, job=job)}")
 
     async def add_user(self, username: str = "ada", **roles: Role) -> None:
         """A user who signs in with PASSWORD: with these roles by project, or an administrator without any."""

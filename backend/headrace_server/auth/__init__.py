@@ -1,1 +1,1 @@
-"""Who may call: users, sessions and API keys."""
+"""Signing in, with a password or a provider, and staying signed in."""

@@ -1,49 +1,42 @@
-"""Slowing down password guessing: failures are counted by (user, address) and by address, in memory."""
+"""Slowing down password guessing: by (user, address) and by address, counted in the database for all replicas.
 
-from collections import deque
-from dataclasses import dataclass, field
+A try is counted before the password is looked at and taken back when it was right, so guesses that come all at once
+are counted too. Who tried is kept as a hash: what is typed as a user name may be a password.
+"""
 
+import hashlib
+
+from ..db import Database
 from ..errors import TooManyRequestsError
+from ..settings import Settings
+from . import repository
 
 # An address may fail this many times as often as one user from it.
 _ADDRESS_FACTOR = 6
-_MAX_TRACKED = 10_000
 
 
-@dataclass
-class LoginLimiter:
-    """At most ``failures`` failed logins within ``window_s`` seconds, then a pause until the oldest is forgotten."""
+def _keys(username: str, address: str) -> tuple[bytes, bytes]:
+    by_user = hashlib.sha256(f"user\n{address}\n{username}".encode("utf-8", "replace")).digest()
+    return by_user, hashlib.sha256(f"address\n{address}".encode("utf-8", "replace")).digest()
 
-    failures: int
-    window_s: float
-    _seen: dict[tuple[str, ...], deque[float]] = field(default_factory=dict)
 
-    def check(self, username: str, address: str, now: float) -> None:
-        """Raise TooManyRequestsError while the pause lasts."""
-        for key, limit in self._limits(username, address):
-            times = self._recent(key, now)
-            if len(times) >= limit:
-                wait_s = max(1, round(times[0] + self.window_s - now))
+async def count_try(database: Database, settings: Settings, username: str, address: str, now: float) -> bool:
+    """Count a try; says whether it is the last before a pause. Raises TooManyRequestsError while the pause lasts."""
+    last = False
+    by_user, by_address = _keys(username, address)
+    async with database.write() as session:
+        for who, limit in ((by_user, settings.login_failures), (by_address, settings.login_failures * _ADDRESS_FACTOR)):
+            num, since = await repository.count_failure(session, who, since=now - settings.login_window_s, now=now)
+            if num > limit:
+                wait_s = max(1, round(since + settings.login_window_s - now))
                 raise TooManyRequestsError(f"too many failed logins; try again in {wait_s} s", retry_after_s=wait_s)
+            last = last or num == limit
+    return last
 
-    def failed(self, username: str, address: str, now: float) -> None:
-        """Count a failure."""
-        for key, _ in self._limits(username, address):
-            if len(self._seen) >= _MAX_TRACKED:
-                self._seen.pop(next(iter(self._seen)))
-            self._seen.setdefault(key, deque()).append(now)
 
-    def succeeded(self, username: str, address: str) -> None:
-        """Forget the user's failures from this address."""
-        self._seen.pop((username, address), None)
-
-    def _limits(self, username: str, address: str) -> tuple[tuple[tuple[str, ...], int], ...]:
-        return ((username, address), self.failures), ((address,), self.failures * _ADDRESS_FACTOR)
-
-    def _recent(self, key: tuple[str, ...], now: float) -> deque[float]:
-        times = self._seen.get(key, deque())
-        while times and times[0] <= now - self.window_s:
-            times.popleft()
-        if not times:
-            self._seen.pop(key, None)
-        return times
+async def was_right(database: Database, username: str, address: str) -> None:
+    """Forget the user's failures from this address, and that this try was counted against the address."""
+    by_user, by_address = _keys(username, address)
+    async with database.write() as session:
+        await repository.forget_failures(session, by_user, all_of_them=True)
+        await repository.forget_failures(session, by_address, all_of_them=False)

@@ -1,87 +1,94 @@
-"""SQL of users, sessions and keys."""
-
-from collections.abc import Sequence
-from typing import cast
-from uuid import UUID
+"""SQL of sessions, of a provider's identities, and of failed logins."""
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from .. import models
-from ..principal import Role
+from ..db import insert_into
+from ..models import Identity, LoginFailures, Session, User
+
+_PURGE_ROWS = 10_000
 
 
-async def user_by_name(session: AsyncSession, username: str) -> models.User | None:
-    """The user of this name."""
-    return await session.scalar(sa.select(models.User).where(models.User.username == username))
-
-
-async def num_users(session: AsyncSession) -> int:
-    """How many users there are."""
-    return await session.scalar(sa.select(sa.func.count()).select_from(models.User)) or 0
-
-
-async def user_of_session(session: AsyncSession, token_hash: bytes, now: float) -> models.User | None:
-    """The user of a session that has not expired, unless disabled."""
-    return await session.scalar(
-        sa.select(models.User)
-        .join(models.Session, models.Session.user_id == models.User.id)
-        .where(
-            models.Session.token_hash == token_hash, models.Session.expires_at > now, models.User.disabled_at.is_(None)
-        )
+async def by_token(session: AsyncSession, token_hash: bytes, now: float) -> sa.Row[Session, User] | None:
+    """The session with this token, or with it as the one before for a moment yet; neither expired nor disabled."""
+    before = sa.and_(Session.previous_hash == token_hash, Session.previous_until > now)
+    query = (
+        sa.select(Session, User)
+        .join(User, User.id == Session.user_id)
+        .where(sa.or_(Session.token_hash == token_hash, before), Session.expires_at > now, User.disabled_at.is_(None))
     )
+    return (await session.execute(query)).one_or_none()
 
 
-async def roles_of(session: AsyncSession, user_id: int) -> dict[int, Role]:
-    """A user's role by project row id."""
-    query = sa.select(models.Member.project_id, models.Member.role).where(models.Member.user_id == user_id)
-    return {row.project_id: cast("Role", row.role) for row in await session.execute(query)}
+async def note_seen(session: AsyncSession, session_id: int, now: float) -> None:
+    """Write that a session was used."""
+    await session.execute(sa.update(Session).where(Session.id == session_id).values(seen_at=now))
 
 
-async def key_by_hash(session: AsyncSession, key_hash: bytes, now: float) -> models.ApiKey | None:
-    """The key with this hash, if neither revoked nor expired."""
-    key = models.ApiKey
-    return await session.scalar(
-        sa.select(key).where(
-            key.key_hash == key_hash,
-            key.revoked_at.is_(None),
-            sa.or_(key.expires_at.is_(None), key.expires_at > now),
-        )
+async def rotate(
+    session: AsyncSession, session_id: int, *, old: bytes, new: bytes, old_until: float, now: float
+) -> bool:
+    """Replace a session's token, which stays good for a moment; says whether it was still ``old``."""
+    update = (
+        sa.update(Session)
+        .where(Session.id == session_id, Session.token_hash == old)
+        .values(token_hash=new, previous_hash=old, previous_until=old_until, rotated_at=now, seen_at=now)
+        .returning(Session.id)
     )
+    return (await session.execute(update)).one_or_none() is not None
 
 
-async def key_of_project(session: AsyncSession, project_id: int, key_id: UUID) -> models.ApiKey | None:
-    """A key of the project, revoked or not."""
-    return await session.scalar(
-        sa.select(models.ApiKey).where(models.ApiKey.project_id == project_id, models.ApiKey.id == key_id)
-    )
+async def drop(session: AsyncSession, token_hash: bytes) -> None:
+    """End the session with this token, or with it as the one before."""
+    held = sa.or_(Session.token_hash == token_hash, Session.previous_hash == token_hash)
+    await session.execute(sa.delete(Session).where(held))
 
 
-async def keys_of_project(session: AsyncSession, project_id: int) -> Sequence[models.ApiKey]:
-    """Keys of the project that are not revoked, newest first."""
-    key = models.ApiKey
-    query = sa.select(key).where(key.project_id == project_id, key.revoked_at.is_(None))
-    return (await session.scalars(query.order_by(key.created_at.desc()))).all()
+async def drop_expired(session: AsyncSession, now: float, idle_before: float) -> None:
+    """Forget sessions that have expired, or were last used before a time."""
+    idle = sa.func.coalesce(Session.seen_at, Session.created_at) <= idle_before
+    await session.execute(sa.delete(Session).where(sa.or_(Session.expires_at <= now, idle)))
 
 
-async def drop_session(session: AsyncSession, token_hash: bytes) -> None:
-    """End one session."""
-    await session.execute(sa.delete(models.Session).where(models.Session.token_hash == token_hash))
+async def user_of_identity(session: AsyncSession, issuer: str, subject: str) -> User | None:
+    """Who this is."""
+    query = sa.select(User).join(Identity, Identity.user_id == User.id)
+    return await session.scalar(query.where(Identity.issuer == issuer, Identity.subject == subject))
 
 
-async def drop_sessions_of(session: AsyncSession, user_id: int) -> None:
-    """End every session of a user."""
-    await session.execute(sa.delete(models.Session).where(models.Session.user_id == user_id))
+async def add_identity(session: AsyncSession, identity: Identity) -> None:
+    """Say who somebody of the provider is here."""
+    session.add(identity)
+    await session.flush()
 
 
-async def drop_expired_sessions(session: AsyncSession, now: float) -> None:
-    """Forget sessions that have expired."""
-    await session.execute(sa.delete(models.Session).where(models.Session.expires_at <= now))
+async def count_failure(session: AsyncSession, who: bytes, *, since: float, now: float) -> tuple[int, float]:
+    """Count a failed login; returns (how many in this window, when it began). A window older than ``since`` is over."""
+    over = LoginFailures.since <= since
+    insert = insert_into(session, LoginFailures).values(who=who, num=1, since=now)
+    counted = insert.on_conflict_do_update(
+        index_elements=["who"],
+        set_={
+            "num": sa.case((over, 1), else_=LoginFailures.num + 1),
+            "since": sa.case((over, now), else_=LoginFailures.since),
+        },
+    ).returning(LoginFailures.num, LoginFailures.since)
+    row = (await session.execute(counted)).one()
+    return row.num, row.since
 
 
-async def note_key_uses(session: AsyncSession, uses: dict[bytes, float]) -> None:
-    """Write when keys were last used."""
-    for key_hash, at in sorted(uses.items()):
+async def forget_failures(session: AsyncSession, who: bytes, *, all_of_them: bool) -> None:
+    """Take back one failure, or all."""
+    this = LoginFailures.who == who
+    if all_of_them:
+        await session.execute(sa.delete(LoginFailures).where(this))
+    else:
         await session.execute(
-            sa.update(models.ApiKey).where(models.ApiKey.key_hash == key_hash).values(last_used_at=at)
+            sa.update(LoginFailures).where(this, LoginFailures.num > 0).values(num=LoginFailures.num - 1)
         )
+
+
+async def drop_failures(session: AsyncSession, before: float) -> None:
+    """Forget windows that began before a time, but those that are being counted in right now."""
+    old: sa.Select[bytes] = sa.select(LoginFailures.who).where(LoginFailures.since <= before).limit(_PURGE_ROWS)
+    await session.execute(sa.delete(LoginFailures).where(LoginFailures.who.in_(old.with_for_update(skip_locked=True))))

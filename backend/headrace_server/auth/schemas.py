@@ -1,63 +1,44 @@
-"""Logins and keys as others see them."""
+"""Logins as others see them."""
 
 from typing import Annotated
-from uuid import UUID
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from ..fields import Name, NonNegative, Reply, Request, Timestamp
-from ..principal import KeyScope
+from ..fields import Reply, Request
+from ..principal import Role
+from ..users.schemas import Password
 
 
 class Credentials(Request):
     """What a person types."""
 
     username: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    password: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    password: Password
 
 
 class SignedInUser(Reply):
-    """Who is signed in."""
+    """Who is signed in; ``roles`` is by project. An administrator of the server may do everything in all of them."""
 
     username: str
+    is_admin: bool
+    roles: dict[str, Role]
 
 
 class SessionReply(Reply):
-    """The session; ``csrf_token`` goes into X-CSRF-Token of every write."""
+    """The session; ``csrf_token`` goes into X-CSRF-Token of every write, and stays the same as long as the session."""
 
     user: SignedInUser
     csrf_token: str
 
 
-class KeyCreate(Request):
-    """A key to make; ``expires_in_s`` (seconds) is optional."""
+class ProviderLink(Reply):
+    """Where to go to sign in with the provider, and what it is called."""
 
-    name: Name
-    scopes: Annotated[list[KeyScope], Field(min_length=1, max_length=3)]
-    expires_in_s: Annotated[NonNegative | None, Field(gt=0, le=10 * 366 * 86400)] = None
-
-
-class ApiKey(Reply):
-    """A key, without the key."""
-
-    id: UUID
     name: str
-    prefix: str
-    scopes: list[KeyScope]
-    created_by: str
-    created_at: Timestamp
-    expires_at: Timestamp | None
-    revoked_at: Timestamp | None
-    last_used_at: Timestamp | None
+    url: str
 
 
-class NewApiKey(ApiKey):
-    """A key just made; ``key`` is shown this once."""
+class SignInMethods(Reply):
+    """How people can sign in here; ``provider`` is null where none is configured."""
 
-    key: str
-
-
-class ApiKeyList(Reply):
-    """The keys of a project, newest first."""
-
-    items: list[ApiKey]
+    provider: ProviderLink | None

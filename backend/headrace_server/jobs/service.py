@@ -38,7 +38,11 @@ _MAX_SCANS = 20
 
 
 async def register(work: Work, project: Project, body: JobCreate) -> Job:
-    """The project's job of this name, made if need be; its size and its end are brought up to date."""
+    """The project's job of this name, made if need be; its size and its end are brought up to date.
+
+    Raises NotFoundError for a key that is for another job.
+    """
+    work.admit(project.id, f"job {body.name!r}", job=body.name)
     made = await repository.insert_if_new(
         work.session,
         {

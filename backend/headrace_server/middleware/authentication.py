@@ -7,18 +7,21 @@ may call it.
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..auth import principals
+from ..auth import sessions
+from ..auth.cookies import COOKIE, set_session
 from ..errors import CsrfRefusedError, UnauthenticatedError
+from ..keys import service as keys
 from ..principal import Principal
 from ..runtime import Runtime
 from ..security import csrf_matches
+from ..settings import Settings
 from ..site import is_site_path
 
-COOKIE = "headrace_session"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/api/v1/session")})
 
@@ -39,16 +42,23 @@ def refuse_foreign_origin(headers: Headers) -> None:
 
 async def identify(runtime: Runtime, headers: Headers, cookies: Mapping[str, str]) -> Principal:
     """Who sends a key or a session cookie; a key wins. Raises UnauthenticatedError."""
+    return (await _find(runtime, headers, cookies))[0]
+
+
+async def _find(
+    runtime: Runtime, headers: Headers, cookies: Mapping[str, str]
+) -> tuple[Principal, sessions.Found | None]:
     authorization = headers.get("authorization")
     if authorization is not None:
         kind, _, key = authorization.partition(" ")
         if kind.lower() != "bearer" or not key.strip():
             raise UnauthenticatedError("Authorization must be 'Bearer hr_…'")
-        return await principals.of_key(runtime, key.strip())
+        return await keys.principal_of(runtime, key.strip()), None
     token = cookies.get(COOKIE)
     if not token:
         raise UnauthenticatedError("no key and no session; send 'Authorization: Bearer hr_…' or sign in")
-    return await principals.of_session(runtime, token)
+    found = await sessions.find(runtime, token)
+    return found.principal, found
 
 
 class Authentication:
@@ -63,18 +73,38 @@ class Authentication:
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             if not is_public(scope["method"], scope["path"]):
-                await self._check(scope, headers)
+                send = await self._check(scope, headers, send)
             elif scope["method"] not in SAFE_METHODS:
                 refuse_foreign_origin(headers)
         await self.app(scope, receive, send)
 
-    async def _check(self, scope: Scope, headers: Headers) -> None:
-        cookies = Request(scope).cookies
-        principal = await identify(self.runtime, headers, cookies)
+    async def _check(self, scope: Scope, headers: Headers, send: Send) -> Send:
+        principal, session = await _find(self.runtime, headers, Request(scope).cookies)
         scope["state"]["principal"] = principal
-        if principal.session_token is not None and scope["method"] not in SAFE_METHODS:
+        if session is None:
+            return send
+        if scope["method"] not in SAFE_METHODS:
             refuse_foreign_origin(headers)
-            if not csrf_matches(principal.session_token, headers.get("x-csrf-token", "")):
+            if not csrf_matches(principal.session_token or "", headers.get("x-csrf-token", "")):
                 raise CsrfRefusedError(
                     "the X-CSRF-Token header is missing or not this session's; GET /api/v1/session has it"
                 )
+        if not (session.rotation_due or session.seen_due):
+            return send
+        token = await sessions.renew(self.runtime, session)
+        return send if token is None else _with_cookie(send, self.runtime.settings, token)
+
+
+def _with_cookie(send: Send, settings: Settings, token: sessions.Token) -> Send:
+    """Send a session's new token along, unless the endpoint says something about the cookie itself."""
+    cookie = Response()
+    set_session(cookie, settings, token)
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if not headers.get("set-cookie", "").startswith(COOKIE):
+                headers.append("set-cookie", cookie.headers["set-cookie"])
+        await send(message)
+
+    return sending

@@ -79,7 +79,7 @@ class LoginFailures(Base):
 
     __tablename__ = "login_failures"
     who: Mapped[bytes] = mapped_column(sa.LargeBinary(32), primary_key=True)
-    count: Mapped[int]
+    num: Mapped[int]
     since: Mapped[float] = mapped_column(index=True)
 
 

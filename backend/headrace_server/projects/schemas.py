@@ -1,19 +1,56 @@
-"""Projects as others see them."""
+"""Projects and their members as others see them."""
 
-from ..fields import Reply, Request, Timestamp
+from ..fields import Name, Reply, Request, Timestamp
+from ..principal import Role
+
+
+class ProjectCreate(Request):
+    """A project to make; its name stays, as paths and scripts hold it."""
+
+    name: Name
+
+
+class ProjectPatch(Request):
+    """An archived project is left out of lists and takes no changes until it is restored."""
+
+    archived: bool
 
 
 class Project(Reply):
-    """Owns jobs and keys."""
+    """Owns jobs and keys, and has members."""
 
     name: str
     created_at: Timestamp
+    archived_at: Timestamp | None
 
 
 class ProjectList(Reply):
-    """Every project the caller may see."""
+    """Projects the caller may see, in the order they were made; ``next_cursor`` is null on the last page."""
 
     items: list[Project]
+    next_cursor: str | None
+
+
+class MemberPut(Request):
+    """What somebody may do in a project."""
+
+    role: Role
+
+
+class Member(Reply):
+    """Somebody's role in a project."""
+
+    username: str
+    role: Role
+    added_at: Timestamp
+    disabled: bool
+
+
+class MemberPage(Reply):
+    """Members in the order their accounts were made; ``next_cursor`` is null on the last page."""
+
+    items: list[Member]
+    next_cursor: str | None
 
 
 class ProjectSettings(Reply):

@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * Get Session
-         * @description Who is signed in, and the CSRF token for writes.
+         * @description Who is signed in, what they may do, and the CSRF token for writes.
          */
         get: operations["get_session"];
         put?: never;
@@ -92,6 +92,206 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign Out Everywhere
+         * @description End all of one's own sessions, on every device, this one too.
+         */
+        delete: operations["sign_out_everywhere"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change Password
+         * @description Change one's own password; ends one's other sessions. Repeated failures are slowed down (429).
+         */
+        put: operations["change_password"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Users
+         * @description The people who can sign in, in the order they were added.
+         */
+        get: operations["list_users"];
+        put?: never;
+        /**
+         * Create User
+         * @description Add somebody.
+         */
+        post: operations["create_user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change User
+         * @description Make or unmake an administrator of the server, disable or enable, or set a new password.
+         */
+        patch: operations["change_user"];
+        trace?: never;
+    };
+    "/api/v1/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Projects
+         * @description The projects the caller may see.
+         */
+        get: operations["list_projects"];
+        put?: never;
+        /**
+         * Create Project
+         * @description Make a project.
+         */
+        post: operations["create_project"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Project
+         * @description One project.
+         */
+        get: operations["get_project"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Project
+         * @description Archive a project, or restore it. Nothing in it is deleted.
+         */
+        patch: operations["change_project"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Members
+         * @description Who may do what in the project. Administrators of the server may do everything and are not listed for it.
+         */
+        get: operations["list_members"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/members/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Member
+         * @description Add somebody, or change their role. The last admin keeps theirs (409).
+         */
+        put: operations["put_member"];
+        post?: never;
+        /**
+         * Remove Member
+         * @description Take somebody out of the project. The last admin stays (409).
+         */
+        delete: operations["remove_member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Project Settings
+         * @description How a project is run.
+         */
+        get: operations["get_project_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Project Settings
+         * @description Change how a project is run.
+         */
+        patch: operations["change_project_settings"];
+        trace?: never;
+    };
     "/api/v1/projects/{project}/keys": {
         parameters: {
             query?: never;
@@ -101,7 +301,7 @@ export interface paths {
         };
         /**
          * List Keys
-         * @description The project's keys, without the keys themselves.
+         * @description The project's keys, without the keys themselves, newest first.
          */
         get: operations["list_keys"];
         put?: never;
@@ -134,50 +334,6 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
-        trace?: never;
-    };
-    "/api/v1/projects": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Projects
-         * @description The projects the caller may see.
-         */
-        get: operations["list_projects"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/projects/{project}/settings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Project Settings
-         * @description How a project is run.
-         */
-        get: operations["get_project_settings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Change Project Settings
-         * @description Change how a project is run.
-         */
-        patch: operations["change_project_settings"];
         trace?: never;
     };
     "/api/v1/projects/{project}/jobs": {
@@ -810,6 +966,8 @@ export interface components {
             prefix: string;
             /** Scopes */
             scopes: ("ingest" | "read" | "operate")[];
+            /** Job */
+            job: string | null;
             /** Created By */
             created_by: string;
             /**
@@ -825,12 +983,14 @@ export interface components {
             last_used_at: string | null;
         };
         /**
-         * ApiKeyList
-         * @description The keys of a project, newest first.
+         * ApiKeyPage
+         * @description Keys of a project that are not revoked, newest first; ``next_cursor`` is null on the last page.
          */
-        ApiKeyList: {
+        ApiKeyPage: {
             /** Items */
             items: components["schemas"]["ApiKey"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         };
         /**
          * Attempt
@@ -1303,7 +1463,7 @@ export interface components {
         };
         /**
          * KeyCreate
-         * @description A key to make; ``expires_in_s`` (seconds) is optional.
+         * @description A key to make; ``expires_in_s`` (seconds) and ``job``, the only job it may register and report, are optional.
          */
         KeyCreate: {
             /** Name */
@@ -1312,6 +1472,8 @@ export interface components {
             scopes: ("ingest" | "read" | "operate")[];
             /** Expires In S */
             expires_in_s?: number | null;
+            /** Job */
+            job?: string | null;
         };
         /**
          * MaskedPlace
@@ -1336,6 +1498,47 @@ export interface components {
             file: string;
             /** Row */
             row: number | null;
+        };
+        /**
+         * Member
+         * @description Somebody's role in a project.
+         */
+        Member: {
+            /** Username */
+            username: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "approver" | "admin";
+            /**
+             * Added At
+             * Format: date-time
+             */
+            added_at: string;
+            /** Disabled */
+            disabled: boolean;
+        };
+        /**
+         * MemberPage
+         * @description Members in the order their accounts were made; ``next_cursor`` is null on the last page.
+         */
+        MemberPage: {
+            /** Items */
+            items: components["schemas"]["Member"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * MemberPut
+         * @description What somebody may do in a project.
+         */
+        MemberPut: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "approver" | "admin";
         };
         /**
          * MixChange
@@ -1737,6 +1940,8 @@ export interface components {
             prefix: string;
             /** Scopes */
             scopes: ("ingest" | "read" | "operate")[];
+            /** Job */
+            job: string | null;
             /** Created By */
             created_by: string;
             /**
@@ -1752,6 +1957,16 @@ export interface components {
             last_used_at: string | null;
             /** Key */
             key: string;
+        };
+        /**
+         * PasswordChange
+         * @description One's own password: the one so far, and the one from now on.
+         */
+        PasswordChange: {
+            /** Current Password */
+            current_password: string;
+            /** New Password */
+            new_password: string;
         };
         /**
          * PlotlyFigure
@@ -1810,7 +2025,7 @@ export interface components {
         };
         /**
          * Project
-         * @description Owns jobs and keys.
+         * @description Owns jobs and keys, and has members.
          */
         Project: {
             /** Name */
@@ -1820,14 +2035,34 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /** Archived At */
+            archived_at: string | null;
+        };
+        /**
+         * ProjectCreate
+         * @description A project to make; its name stays, as paths and scripts hold it.
+         */
+        ProjectCreate: {
+            /** Name */
+            name: string;
         };
         /**
          * ProjectList
-         * @description Every project the caller may see.
+         * @description Projects the caller may see, in the order they were made; ``next_cursor`` is null on the last page.
          */
         ProjectList: {
             /** Items */
             items: components["schemas"]["Project"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * ProjectPatch
+         * @description An archived project is left out of lists and takes no changes until it is restored.
+         */
+        ProjectPatch: {
+            /** Archived */
+            archived: boolean;
         };
         /**
          * ProjectSettings
@@ -2064,7 +2299,7 @@ export interface components {
         };
         /**
          * SessionReply
-         * @description The session; ``csrf_token`` goes into X-CSRF-Token of every write.
+         * @description The session; ``csrf_token`` goes into X-CSRF-Token of every write, and stays the same as long as the session.
          */
         SessionReply: {
             user: components["schemas"]["SignedInUser"];
@@ -2073,11 +2308,17 @@ export interface components {
         };
         /**
          * SignedInUser
-         * @description Who is signed in.
+         * @description Who is signed in; ``roles`` is by project. An administrator of the server may do everything in all of them.
          */
         SignedInUser: {
             /** Username */
             username: string;
+            /** Is Admin */
+            is_admin: boolean;
+            /** Roles */
+            roles: {
+                [key: string]: "viewer" | "operator" | "approver" | "admin";
+            };
         };
         /**
          * SnapshotEvent
@@ -2166,6 +2407,62 @@ export interface components {
             label: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * User
+         * @description A person. ``has_password`` is false for who signs in with the provider only.
+         */
+        User: {
+            /** Username */
+            username: string;
+            /** Is Admin */
+            is_admin: boolean;
+            /** Has Password */
+            has_password: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Disabled At */
+            disabled_at: string | null;
+        };
+        /**
+         * UserCreate
+         * @description Somebody to add. Without a role in a project, or ``is_admin``, a person signs in and sees nothing.
+         */
+        UserCreate: {
+            /** Username */
+            username: string;
+            /** Password */
+            password: string;
+            /**
+             * Is Admin
+             * @default false
+             */
+            is_admin: boolean;
+        };
+        /**
+         * UserPage
+         * @description People in the order they were added; ``next_cursor`` is null on the last page.
+         */
+        UserPage: {
+            /** Items */
+            items: components["schemas"]["User"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * UserPatch
+         * @description What to change; the rest stays. A new ``password``, and ``disabled``, end the person's sessions.
+         */
+        UserPatch: {
+            /** Password */
+            password?: string | null;
+            /** Is Admin */
+            is_admin?: boolean | null;
+            /** Disabled */
+            disabled?: boolean | null;
         };
         /**
          * VersionEvent
@@ -2369,80 +2666,11 @@ export interface operations {
             };
         };
     };
-    list_keys: {
+    sign_out_everywhere: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                project: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ApiKeyList"];
-                };
-            };
-            /** @description what went wrong, with a stable code */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    create_key: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                project: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["KeyCreate"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewApiKey"];
-                };
-            };
-            /** @description what went wrong, with a stable code */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    revoke_key: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                project: string;
-                key_id: string;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -2465,9 +2693,144 @@ export interface operations {
             };
         };
     };
-    list_projects: {
+    change_password: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_users: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_projects: {
+        parameters: {
+            query?: {
+                archived?: boolean;
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2482,6 +2845,211 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ProjectList"];
                 };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_project: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_members: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_member: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a key of the caller's choice: the same request under it is carried out once, for 24 h */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                project: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemberPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description what went wrong, with a stable code */
             default: {
@@ -2548,6 +3116,105 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ProjectSettings"];
                 };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_keys: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewApiKey"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description what went wrong, with a stable code */
             default: {

@@ -26,7 +26,7 @@ async def test_people_see_the_projects_they_are_members_of(world: World) -> None
     assert (await person.put(f"{job}/mix", json=EDIT, headers={"If-Match": '"v1"'})).status_code == 404
     assert (await person.get("/api/v1/projects/default/jobs")).status_code == 404
     listed = (await person.get("/api/v1/projects")).json()["items"]
-    assert [project["name"] for project in listed] == ["read", "theirs"]
+    assert [project["name"] for project in listed] == ["theirs", "read"]
     assert (await person.get("/metrics")).text.count("headrace_job_step{") == 0
     assert all(event["project"] in ("theirs", "read") for event in (await person.get("/api/v1/audit")).json()["items"])
 
