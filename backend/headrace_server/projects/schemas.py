@@ -21,14 +21,14 @@ class Project(Reply):
 
     name: str
     created_at: Timestamp
-    archived_at: Timestamp | None
+    archived_at: Timestamp | None = None
 
 
 class ProjectList(Reply):
     """Projects the caller may see, in the order they were made; ``next_cursor`` is null on the last page."""
 
     items: list[Project]
-    next_cursor: str | None
+    next_cursor: str | None = None
 
 
 class MemberPut(Request):
