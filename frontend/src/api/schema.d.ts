@@ -2036,7 +2036,7 @@ export interface components {
              */
             created_at: string;
             /** Archived At */
-            archived_at: string | null;
+            archived_at?: string | null;
         };
         /**
          * ProjectCreate
@@ -2054,7 +2054,7 @@ export interface components {
             /** Items */
             items: components["schemas"]["Project"][];
             /** Next Cursor */
-            next_cursor: string | null;
+            next_cursor?: string | null;
         };
         /**
          * ProjectPatch
