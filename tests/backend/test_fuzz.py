@@ -33,7 +33,7 @@ from tests.backend.process import command, new_key, serving
 EXAMPLES = 10
 "of each operation and kind of request"
 PASSWORD = "correct horse battery staple"
-ENDING = {("DELETE", "/api/v1/session")}
+ENDING = {("DELETE", "/api/v1/session"), ("DELETE", "/api/v1/me/sessions")}
 "what ends the session that the others need"
 
 
@@ -65,7 +65,14 @@ def populate(client: httpx.Client) -> dict[str, str]:
     assert client.post(f"/jobs/{job}/reports", json={"attempt": attempt["id"], "records": records}).status_code == 202
     edit = {"weights": {"web": 1, "code": 1, "legal": 1}, "reason": "more code"}
     assert client.put(f"/jobs/{job}/mix", json=edit, headers={"If-Match": '"v1"'}).status_code == 200
-    return {"project": "default", "job": job, "attempt": attempt["id"], "version": "1", "name": "mix"}
+    return {
+        "project": "default",
+        "job": job,
+        "attempt": attempt["id"],
+        "version": "1",
+        "name": "mix",
+        "username": "bob",
+    }
 
 
 @pytest.fixture(scope="module", params=DATABASES)
@@ -73,15 +80,17 @@ def target(
     request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Target]:
     folder = tmp_path_factory.mktemp("fuzz")
-    chosen: dict[str, str] = {"max_reports_per_s": "100000"}
+    # Wrong passwords must not keep the next operation from signing in.
+    chosen: dict[str, str] = {"max_reports_per_s": "100000", "login_failures": "100000"}
     with ExitStack() as stack:
         if request.param == "postgresql":
             name = postgres.create()
             stack.callback(postgres.drop, name)
             chosen["database_url"] = postgres.uri_of(name)
             assert command(folder, "migrate", **chosen).returncode == 0
-        added = command(folder, "user", "create", "root", "--password-stdin", "--admin", stdin=PASSWORD, **chosen)
-        assert added.returncode == 0, added.stderr
+        for user in (("root", "--admin"), ("bob", "--role", "viewer")):
+            added = command(folder, "user", "create", *user, "--password-stdin", stdin=PASSWORD, **chosen)
+            assert added.returncode == 0, added.stderr
         server = stack.enter_context(serving(folder, **chosen))
         headers = {"Authorization": f"Bearer {new_key(folder, **chosen)}"}
         with httpx.Client(base_url=f"{server.url}/api/v1", headers=headers, timeout=60) as client:
@@ -141,6 +150,8 @@ def drive(operation: Any, mode: GenerationMode, target: Target) -> Counter[str]:
     with suppress(Unsatisfiable):  # nothing that it takes can be wrong
         run()
     assert session.get(f"{target.url}/api/v1/session").status_code == 200, f"{operation.label} ended the session"
+    restored = session.patch(f"{target.url}/api/v1/projects/default", json={"archived": False})
+    assert restored.status_code == 200, "an archived project would take no more changes"
     return answers
 
 
