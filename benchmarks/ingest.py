@@ -23,12 +23,15 @@ from typing import Any
 import psutil
 import psycopg
 
+from benchmarks import mlflow_server
 from tests.backend.builders import attempt_body, job_body, record
 from tests.backend.postgres import PostgresServer, postgres_server
 from tests.backend.process import Server, command, new_key, serving
 
 DATABASES = ("sqlite", "postgresql")
 JSON = {"Content-Type": "application/json"}
+VALUES = 13 + 3 * 7
+"measurements that are kept of a report: 13 of the rank, and of each of three sources where it is and what it trained"
 
 
 @contextmanager
@@ -187,8 +190,8 @@ def shown(name: str, took: list[float]) -> str:
     )
 
 
-def measure(database: str, args: argparse.Namespace) -> None:
-    """Print the figures of one database."""
+def measure(database: str, args: argparse.Namespace) -> float:
+    """Print the figures of one database; metric values a second."""
     with service(database) as (server, key, settings, postgres):
         ingest(server.url, key, writers=args.writers, num_batches=5, batch=args.batch)
         parts = [[psutil.Process(server.process.pid)], postgres.processes() if postgres else []]
@@ -197,6 +200,7 @@ def measure(database: str, args: argparse.Namespace) -> None:
         num_reports = args.writers * args.batches * args.batch
         spent = [1e6 * (cpu_s(part) - then) / num_reports for part, then in zip(parts, before, strict=True)]
         print(f"{database}: {rate:,.0f} reports/s by {args.writers} writers in batches of {args.batch}")
+        print(f"  {rate * VALUES:,.0f} metric values/s: a report keeps {VALUES}")
         print(f"  CPU time a report, pages included: {spent[0]:.0f} µs of the server, {spent[1]:.0f} of PostgreSQL")
         print("  " + shown("a batch", took))
         if args.pages:
@@ -204,6 +208,7 @@ def measure(database: str, args: argparse.Namespace) -> None:
         if args.pages and database == "postgresql":
             took = plot(server.url, key, settings["database_url"], days=7, ranks=1000)
             print("  " + shown("1,500 points of 7 days of 1,000 ranks", took))
+    return rate * VALUES
 
 
 def main() -> None:
@@ -214,9 +219,16 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=40, help="of each writer")
     parser.add_argument("--batch", type=int, default=200, help="records in a batch")
     parser.add_argument("--pages", action="store_true", help="measure reading, too")
+    parser.add_argument("--mlflow", action="store_true", help="measure MLflow's server in the same run, too")
     args = parser.parse_args()
-    for database in args.database or DATABASES:
-        measure(database, args)
+    ours = {database: measure(database, args) for database in args.database or DATABASES}
+    if args.mlflow:
+        with mlflow_server.serving() as port:
+            mlflow_server.values_a_second(port, writers=args.writers, num_batches=1)
+            theirs, took = mlflow_server.values_a_second(port, writers=args.writers, num_batches=10)
+        print(f"MLflow {mlflow_server.VERSION}, SQLite: {theirs:,.0f} metric values/s in batches of 1,000, its most")
+        print("  " + shown("a batch", took))
+        print("  ratio: " + ", ".join(f"{values / theirs:.1f} ({database})" for database, values in ours.items()))
 
 
 if __name__ == "__main__":
