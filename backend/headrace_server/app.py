@@ -28,6 +28,7 @@ from .middleware.authentication import Authentication
 from .middleware.bodies import BodyLimits
 from .middleware.context import RequestContext
 from .middleware.hosts import HostAllowList
+from .middleware.route import RouteNote
 from .mix import endpoints as mix
 from .problems import invalid_request, problem_response
 from .projects import endpoints as projects
@@ -138,6 +139,7 @@ def build_app(
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     # The last added is the outermost.
+    app.add_middleware(RouteNote)
     app.add_middleware(BodyLimits, cap_bytes=settings.max_body_bytes, timeout_s=settings.body_timeout_s)
     app.add_middleware(Authentication, runtime=runtime)
     app.add_middleware(HostAllowList, known=settings.known_hosts)

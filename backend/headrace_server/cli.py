@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from . import __version__, administration, migration, openapi, serving
 from .app import build_app
+from .backup import back_up
 from .commands import NAMES, add_commands, run
 from .errors import HeadraceError, StartRefusedError
 from .settings import Settings
@@ -46,6 +47,9 @@ def _parser() -> argparse.ArgumentParser:
 
     commands.add_parser("migrate", parents=[store], help="bring the database to this server's revision")
 
+    saved = commands.add_parser("backup", parents=[store], help="copy the SQLite database, also while it is served")
+    saved.add_argument("path", type=Path, help="a file that is not there yet")
+
     administration.add_commands(commands, store)
     add_commands(commands)
     described = commands.add_parser("openapi", help="print the API description")
@@ -73,6 +77,10 @@ def _migrate(args: argparse.Namespace) -> None:
     print(f"at {after}" + ("" if before == after else f", from {before or 'empty'}"))
 
 
+def _backup(args: argparse.Namespace) -> None:
+    print(f"{args.path}: {back_up(_settings(args), args.path):,} bytes")
+
+
 def _openapi(args: argparse.Namespace) -> None:
     text = openapi.as_text(build_app(Settings(database_url="sqlite:////nowhere/never-opened.db")))
     if args.output is None:
@@ -92,6 +100,7 @@ def _serve(args: argparse.Namespace) -> None:
 _COMMANDS: dict[str, Callable[[Any], None]] = {
     "serve": _serve,
     "migrate": _migrate,
+    "backup": _backup,
     "user": _administer,
     "key": _administer,
     "project": _administer,

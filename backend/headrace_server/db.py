@@ -46,11 +46,11 @@ def _on_sqlite_begin(connection: sa.Connection) -> None:
 
 def build_engine(settings: Settings) -> AsyncEngine:
     """An engine for ``settings.url``; opens nothing yet."""
+    # Errors go to the log, and what a statement was given may be a secret's hash or a person's words.
+    shared: dict[str, Any] = {"json_deserializer": from_json, "hide_parameters": True}
     if not settings.is_sqlite:
-        return create_async_engine(
-            settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True, json_deserializer=from_json
-        )
-    engine = create_async_engine(settings.url, pool_size=8, max_overflow=24, json_deserializer=from_json)
+        return create_async_engine(settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True, **shared)
+    engine = create_async_engine(settings.url, pool_size=8, max_overflow=24, **shared)
     sa.event.listen(engine.sync_engine, "connect", _on_sqlite_connect)
     sa.event.listen(engine.sync_engine, "begin", _on_sqlite_begin)
     return engine

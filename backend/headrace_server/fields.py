@@ -11,14 +11,14 @@ MAX_INT = 2**53 - 1
 MAX_STEP = 2**48
 MAX_RANKS = 1_000_000
 # No control characters: NUL can't be stored, and the rest has no place in a name.
-_PLAIN = r"^[^\x00-\x1f\x7f]*$"
+PLAIN = r"^[^\x00-\x1f\x7f]*$"
 
 # Names are compared exactly, so none may begin or end with a space.
 _NAME = r"^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"
 MAX_NAME_CHARS = 200
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS, pattern=_NAME)]
-ShortText = Annotated[str, StringConstraints(max_length=255, pattern=_PLAIN)]
-PathText = Annotated[str, StringConstraints(max_length=4096, pattern=_PLAIN)]
+ShortText = Annotated[str, StringConstraints(max_length=255, pattern=PLAIN)]
+PathText = Annotated[str, StringConstraints(max_length=4096, pattern=PLAIN)]
 Reason = Annotated[
     str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]+$", strip_whitespace=True)
 ]

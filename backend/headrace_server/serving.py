@@ -16,9 +16,10 @@ from pathlib import Path
 import uvicorn
 import uvloop
 
-from . import migration, workers
+from . import migration, tracing, workers
 from .db import Database, sqlite_version_ok
 from .errors import ConflictError, StartRefusedError
+from .logs import log_to_stderr
 from .security import new_password
 from .settings import Settings
 from .users import service as users
@@ -120,7 +121,8 @@ async def _serve_alone(settings: Settings, listener: socket.socket, ready: Calla
 
 def serve(settings: Settings, ready_file: Path | None = None) -> None:
     """Serve until interrupted or terminated. Raises StartRefusedError."""
-    workers.log_to_stderr()
+    log_to_stderr(settings.log_format)
+    tracing.refuse_unusable()
     settings.refuse_workers_on_sqlite()
     listener = bind(settings)
     if ready_file is not None:

@@ -9,10 +9,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .errors import StartRefusedError
+from .logs import LogFormat
 
 
 def _default_data_dir() -> Path:
@@ -92,6 +93,11 @@ class Settings(BaseSettings):
     )
     max_streams: int = Field(
         default=2000, ge=1, description="event streams a process holds open; one more is told to come back (503)"
+    )
+    log_format: LogFormat = Field(
+        default="text",
+        validation_alias=AliasChoices("HEADRACE_LOG_FORMAT", "HEADRACE_SERVER_LOG_FORMAT", "log_format"),
+        description="of the log on standard error: text, or json for a line of JSON each",
     )
     shutdown_s: int = Field(default=5, ge=1, description="open requests get this long at shutdown")
 

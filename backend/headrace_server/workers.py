@@ -6,11 +6,9 @@ keep a server from stopping until their time is up, so they are ended as soon as
 
 import asyncio
 import http.client
-import logging
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,9 +20,12 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
+from . import tracing
 from .app import build_app
 from .errors import StartRefusedError
 from .events.broker import Broker
+from .logs import log_to_stderr
+from .runtime import Runtime
 from .settings import Settings
 
 _STOP = (signal.SIGINT, signal.SIGTERM)
@@ -32,12 +33,6 @@ _PARENT_CHECK_S = 1.0
 _READY_POLL_S = 0.1
 # A worker that does not answer its supervisor for so long is replaced; a busy machine is no reason.
 _HUNG_S = 30
-
-
-def log_to_stderr() -> None:
-    """One line a request and what goes wrong, on standard error."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 class EndsStreams:
@@ -84,11 +79,12 @@ class EndsStreams:
 def serving_app(settings: Settings, parent: int | None = None) -> EndsStreams:
     """The app as a process serves it; ``parent`` is the process without which it should not go on."""
     app = build_app(settings)
-    return EndsStreams(app, app.state.runtime.broker, parent)
+    runtime: Runtime = app.state.runtime
+    return EndsStreams(tracing.traced(app, runtime.database.engine), runtime.broker, parent)
 
 
 def _worker_app(settings: Settings, parent: int) -> EndsStreams:
-    log_to_stderr()
+    log_to_stderr(settings.log_format)
     return serving_app(settings, parent)
 
 

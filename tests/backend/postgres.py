@@ -1,6 +1,7 @@
 """A real PostgreSQL for tests: started from a wheel, one server a session, a fresh database a test."""
 
 import shutil
+import subprocess
 import tempfile
 import uuid
 import warnings
@@ -20,6 +21,12 @@ class PostgresServer:
     def __init__(self, server: Any) -> None:
         self._server = server
         self.uri: str = server.get_uri()
+
+    def run(self, program: str, *args: str) -> None:
+        """Run one of PostgreSQL's own programs, of this server's version, to a good end."""
+        binaries = Path(psutil.Process(self._server.get_pid()).exe()).parent
+        done = subprocess.run([str(binaries / program), *args], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
     def crash(self) -> None:
         """Kill every process of the server at once, and start it again on what it left."""

@@ -222,5 +222,5 @@ def test_a_backup_is_a_database(tmp_path: Path) -> None:
     folder = tmp_path / "share" / "headrace"
     assert main(["migrate", "--data-dir", str(folder)]) == 0
     [backup] = (block.text for block in blocks(GUIDES / "operate.md", "bash") if block.heading == "Backup")
-    shell(backup.replace("~/.local", str(tmp_path)), tmp_path, dict(os.environ))
+    shell(f"export PATH={BIN[:-1]}:$PATH\n{backup}", tmp_path, os.environ | {"HEADRACE_SERVER_DATA_DIR": str(folder)})
     assert (tmp_path / "headrace-backup.db").read_bytes()[:15] == b"SQLite format 3"

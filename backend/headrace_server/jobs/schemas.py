@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from ..fields import (
     MAX_RANKS,
+    PLAIN,
     Count,
     LoaderRequest,
     Name,
@@ -78,7 +79,7 @@ class JobQuery(BaseModel):
     state: JobState | None = None
     search: ShortText | None = Field(default=None, alias="q", description="part of the name")
     owner: ShortText | None = Field(default=None, description="whose key or login registered it")
-    tags: list[Annotated[str, Field(min_length=1, max_length=456)]] = Field(
+    tags: list[Annotated[str, Field(min_length=1, max_length=456, pattern=PLAIN)]] = Field(
         default=[], alias="tag", max_length=10, description="name=value, or a name with any value; all must hold"
     )
     created_from: datetime | None = Field(default=None, description="ISO 8601, or Unix seconds; inclusive")

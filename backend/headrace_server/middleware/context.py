@@ -73,7 +73,7 @@ class RequestContext:
         except HeadraceError as error:
             await problem_response(error, request_id)(scope, receive, send_with_headers)
         except Exception:
-            log.exception("request %s failed", request_id)
+            log.exception("request %s failed", request_id, extra={"request": {"request_id": request_id}})
             if status:
                 raise  # the response has begun; only closing the connection tells the client
             failure = HeadraceError(f"the server failed; its log has the details under request {request_id}")
@@ -84,12 +84,17 @@ class RequestContext:
 
 def _log_line(scope: Scope, request_id: str, status: int, took_s: float) -> None:
     # Never the query, the headers or the body: any of them may hold a secret.
+    state = scope["state"]
+    principal = state.get("principal")
     line = {
         "request_id": request_id,
         "method": scope["method"],
         "path": scope["path"],
+        "route": state.get("route"),
         "status": status,
         "ms": round(took_s * 1000, 1),
+        "caller": None if principal is None else principal.label,
         "client": (scope.get("client") or ("", 0))[0],
     }
-    log.log(logging.WARNING if status >= 500 else logging.INFO, "%s", json.dumps(line))
+    level = logging.WARNING if status >= 500 else logging.INFO
+    log.log(level, "%s", json.dumps(line), extra={"request": line})

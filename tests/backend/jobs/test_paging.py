@@ -43,7 +43,14 @@ async def test_tags_owners_and_times_narrow_it(world: World) -> None:
     [owner] = {job["owner"] for job in [await world.get(await world.job("a"))]}
     assert await names(world, owner=owner, q="A") == ["a"]
     assert await names(world, owner=owner.upper()) == []
-    for wrong in ({"tag": ""}, {"created_from": "soon"}, {"state": "odd"}, {"limit": 0}, {"tag": ["x"] * 11}):
+    for wrong in (
+        {"tag": ""},
+        {"tag": "\x00"},
+        {"created_from": "soon"},
+        {"state": "odd"},
+        {"limit": 0},
+        {"tag": ["x"] * 11},
+    ):
         assert (await world.viewer.get(JOBS, params=wrong)).status_code == 422, wrong
 
 
