@@ -27,7 +27,7 @@ async def tick(runtime: Runtime, *, key_uses: bool) -> None:
         async with runtime.database.write() as session:
             await sessions.tidy(session, runtime.settings, runtime.now())
     async with runtime.database.write() as session:
-        await uptime.tick(session, runtime.now())
+        await uptime.tick(session, runtime)
         await keys.note_uses(session, uses)
         await mix.note_polls(session, polls)
         if key_uses:

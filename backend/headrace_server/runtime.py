@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from .db import Database
 from .events.broker import Broker
 from .ingest.liveness import Downtime
+from .ingest.pace import Load
 from .settings import Settings
 
 
@@ -25,6 +26,10 @@ class Runtime:
     key_uses: dict[bytes, float] = field(default_factory=dict)
     # When leaders last asked for the mix, by job row id; written by the caretaker every few seconds.
     leader_polls: dict[int, float] = field(default_factory=dict)
+    # How far reports are stretched, as all processes on the database know it, and this one's load since the last look.
+    stretch: float = 1.0
+    looked_at: float = 0.0
+    load: Load = field(default_factory=Load)
     # Batches of reports that are being stored.
     num_batches: int = 0
     # Files that are being made and sent.

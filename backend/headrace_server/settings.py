@@ -53,6 +53,9 @@ class Settings(BaseSettings):
     max_reports_per_s: float = Field(
         default=1000.0, gt=0, description="per job; report_every_s stretches to stay below it"
     )
+    max_total_reports_per_s: float = Field(
+        default=4000.0, gt=0, description="of all jobs; report_every_s of all stretches to stay below it"
+    )
     stuck_after_s: float = Field(
         default=120.0, gt=0, description="a reporting rank without a new step is stuck after this"
     )

@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from ..models import Attempt
 from ..runtime import Runtime
 from . import repository
-from .liveness import Cutoffs, cutoffs, paced_interval_s, rank_liveness
+from .liveness import Cutoffs, cutoffs, rank_liveness
+from .pace import interval_s
 from .records import Row
 
 # Realised shares of a summary are measured over this many steps.
@@ -38,7 +39,7 @@ def interval_of(runtime: Runtime, attempt: Attempt | None) -> float:
     """How often the attempt's ranks should report (seconds)."""
     settings = runtime.settings
     world_size = 1 if attempt is None else attempt.world_size
-    return paced_interval_s(settings.report_every_s, settings.max_reports_per_s, world_size)
+    return interval_s(settings.report_every_s, settings.max_reports_per_s, world_size, runtime.stretch)
 
 
 def cutoffs_of(runtime: Runtime, attempt: Attempt, now: float) -> Cutoffs:

@@ -279,15 +279,27 @@ async def progress_bounds(
     return (await session.execute(query)).all()
 
 
-async def tick(session: AsyncSession, now: float) -> None:
-    """Say that a server is up."""
-    insert = insert_into(session, models.ServerClock).values(id=1, alive_at=now)
-    await session.execute(insert.on_conflict_do_update(index_elements=["id"], set_={"alive_at": now}))
+async def tick(session: AsyncSession, now: float, stretch: float) -> None:
+    """Say that a server is up, and how far reports are stretched."""
+    insert = insert_into(session, models.ServerClock).values(id=1, alive_at=now, stretch=stretch)
+    changed = {"alive_at": now, "stretch": stretch}
+    await session.execute(insert.on_conflict_do_update(index_elements=["id"], set_=changed))
 
 
-async def last_tick(session: AsyncSession) -> float | None:
-    """When a server last said that it was up."""
-    return await session.scalar(sa.select(models.ServerClock.alive_at).where(models.ServerClock.id == 1))
+async def last_tick(session: AsyncSession) -> tuple[float, float] | None:
+    """When a server last said that it was up, and the stretch then; nobody else says so until the session ends."""
+    clock = models.ServerClock
+    row = (
+        await session.execute(sa.select(clock.alive_at, clock.stretch).where(clock.id == 1).with_for_update())
+    ).first()
+    return None if row is None else (row.alive_at, row.stretch)
+
+
+async def world_sizes(session: AsyncSession, heard_since: float) -> Sequence[int]:
+    """How many ranks each attempt has that is live and was heard of since a time."""
+    attempt, state = models.Attempt, models.RankState
+    heard = sa.exists().where(state.attempt_id == attempt.id, state.received_at >= heard_since)
+    return (await session.scalars(sa.select(attempt.world_size).where(attempt.state == "live", heard))).all()
 
 
 async def heard_by(session: AsyncSession, now: float) -> None:

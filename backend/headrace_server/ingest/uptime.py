@@ -12,9 +12,12 @@ from ..jobs import access
 from ..runtime import Runtime
 from . import repository
 from .liveness import Downtime
+from .pace import MOST_S, Load, next_stretch, stretch_for_ranks
 
 # A look at the clock comes each few seconds; this much more or less than that is no jitter (seconds).
 TOLERANCE_S = 10.0
+# Ranks count towards the load for so long after a report of their attempt (seconds).
+_HEARD_S = 3 * MOST_S
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,24 @@ async def begin(runtime: Runtime) -> None:
     """Find out since when nobody was listening, and say that a server is up now."""
     now = runtime.now()
     async with runtime.database.write() as session:
-        alive_at = await repository.last_tick(session)
+        last = await repository.last_tick(session)
         anybody = await access.ids_in_progress(session)
-        await repository.tick(session, now)
-    if alive_at is not None and anybody:
-        runtime.downtime = Downtime(since=min(now, alive_at), until=now + runtime.settings.restart_grace_s)
+        if last is not None:
+            runtime.stretch = next_stretch(last[1], now - last[0], 0.0, 1.0)
+        await repository.tick(session, now, runtime.stretch)
+    if last is not None and anybody:
+        runtime.downtime = Downtime(since=min(now, last[0]), until=now + runtime.settings.restart_grace_s)
 
 
-async def tick(session: AsyncSession, now: float) -> None:
-    """Say that a server is up."""
-    await repository.tick(session, now)
+async def tick(session: AsyncSession, runtime: Runtime) -> None:
+    """Say that a server is up, and agree with all others on how far reports are stretched from now on."""
+    now, settings = runtime.now(), runtime.settings
+    load, runtime.load = runtime.load, Load()
+    sizes = await repository.world_sizes(session, now - _HEARD_S)
+    for_ranks = stretch_for_ranks(
+        sizes, settings.report_every_s, settings.max_reports_per_s, settings.max_total_reports_per_s
+    )
+    alive_at, held = await repository.last_tick(session) or (now, 1.0)
+    pressure = load.pressure(now - runtime.looked_at, settings.max_batches_at_once)
+    runtime.stretch, runtime.looked_at = next_stretch(held, now - alive_at, pressure, for_ranks), now
+    await repository.tick(session, now, runtime.stretch)

@@ -118,8 +118,12 @@ class AuditEvent(Base):
 
 
 class ServerClock(Base):
-    """One row: when a server last said that it is up. Silence while no server was up is nobody's fault."""
+    """One row: when a server last said that it is up, and how far reports were stretched then.
+
+    Silence while no server was up is nobody's fault.
+    """
 
     __tablename__ = "server_clock"
     id: Mapped[int] = mapped_column(RowId, primary_key=True, autoincrement=False)
     alive_at: Mapped[float]
+    stretch: Mapped[float] = mapped_column(server_default="1")
