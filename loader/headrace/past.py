@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from headrace.config import Source, parse_config
@@ -15,7 +16,9 @@ from headrace.find import Delivery, find_row
 from headrace.loader import Loader
 from headrace.manifest import SourceManifest
 from headrace.plan import Position
-from headrace.recorded import RecordedRun
+from headrace.recorded import Beginning, RecordedRun
+from headrace.resume import move_past, resume
+from headrace.state import decode
 from headrace.steps import Steps
 from headrace.trace import Traced, trace_run
 
@@ -132,6 +135,35 @@ class _Recorded:
                 )
 
 
+class _Continued:
+    """A run as its newest start found it, and the control plane tells it from there on."""
+
+    def __init__(self, options: Mapping[str, Any], record: RecordedRun, begun: Beginning) -> None:
+        config = parse_config({**options, **_FREE})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="the script's weights")
+            restored, self._data = resume(decode(begun.state, config), open_data(config), record.name)
+        known = {revision.id for revision in restored.log}
+        later = tuple(r for r in record.log if r.from_step >= restored.position.step and r.id not in known)
+        self._start = restored.position
+        moved, rest = move_past(replace(restored, skip_steps=begun.skip_steps), later, self._data)
+        self._eras, self._log, self._position = moved.eras, (*moved.log, *rest), moved.position
+
+    @property
+    def manifests(self) -> tuple[SourceManifest, ...]:
+        return self._data.manifests
+
+    def trace(self, step: int) -> list[Traced]:
+        return trace_run(self._data, self._eras, self._log, (self._start, self._position), step)
+
+    def find(
+        self, path: str, row: int, *, source: str | None, first_step: int | None, until_step: int | None
+    ) -> list[Delivery]:
+        steps = Steps(self._eras, self._log, (self._start, self._position), self._data.ending())
+        span = (first_step, until_step)
+        return find_row(self._data, steps, path, row, source=source, span=span, next_step=self._position.step)
+
+
 def open_past(
     sources: Sequence[Source],
     options: Mapping[str, Any],
@@ -152,6 +184,12 @@ def open_past(
     """
     known: dict[str, Any] = {}
     names: Sequence[str] = [source.name for source in sources]
+    begun = None if record is None else record.beginning
+    if record is not None and begun is not None:
+        known = state_options(begun.state)
+        names = known.pop("sources")
+        _check_names([source.name for source in sources], names, record.name)
+        return _Continued({**known, **options, "sources": in_order(sources, names)}, record, begun)
     if state is not None:
         known = state_options(state)
         names = known.pop("sources")

@@ -31,6 +31,17 @@ class RecordedRun:
     "by source: shards, documents, tokens"
     log: tuple[Revision, ...]
     "every change of the mix that the newest lineage is made of"
+    beginning: Beginning | None = None
+    "where its steps were not all alike: what the newest start went on from"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a start went on from; `log` in the record is then what came from there on."""
+
+    state: Mapping[str, Any]
+    "as `Loader.state_dict` gives it"
+    skip_steps: int
 
 
 def read_record(
@@ -51,13 +62,18 @@ def read_record(
         activations = _get(client, f"/jobs/{found}/activations")
         recorded = [activated for activated, _ in read_activations(activations)]
         posted_by = [str(item["attempt"]) for item in _items(activations)]
+        begun = _beginning(client, found, attempts)
     except ServiceError as error:
         raise ConfigError(f"--job {job}: {error}") from error
     finally:
         client.close()
-    _check_alike(job, facts)
+    if begun is None:
+        _check_alike(job, facts)
     lineages = _lineages(recorded, posted_by, attempts)
-    if not lineages:
+    if begun is not None:
+        own = str(_newest(attempts)["lineage"])
+        lineages = lineages[lineages.index(own) :] if own in lineages else [own]
+    elif not lineages:
         raise StateError(f"job {job!r} has not started yet: nothing is recorded of its mix; give a checkpoint")
     return RecordedRun(
         name=job,
@@ -65,7 +81,24 @@ def read_record(
         sources=tuple(source["name"] for source in facts["sources"]),
         sizes={s["name"]: (s["num_shards"], s["num_documents"], s["num_tokens"]) for s in facts["sources"]},
         log=stitch(recorded, lineages),
+        beginning=begun,
     )
+
+
+def _newest(attempts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The start that the service shows: the last to have begun."""
+    return max(attempts, key=lambda attempt: (str(attempt["started_at"]), int(attempt["number"])))
+
+
+def _beginning(client: Client, job_id: str, attempts: Sequence[Mapping[str, Any]]) -> Beginning | None:
+    """What the newest start went on from; None where only the mix ever changed, or an older part knows nothing."""
+    if not attempts or _newest(attempts)["resumed_from_step"] is None:
+        return None
+    answer: Answer = client.get(f"/jobs/{job_id}/attempts/{_newest(attempts)['id']}/beginning")
+    found = answer.body.get("beginning") if answer.ok else None
+    if not isinstance(found, dict) or not isinstance(found.get("state"), dict):
+        return None
+    return Beginning(found["state"], int(found.get("skip_steps", 0)))
 
 
 def _find(client: Client, project: str, job: str) -> str:

@@ -49,6 +49,7 @@ class Reporting:
         resumed_from_step: int | None,
         parent_lineage: str | None,
         weights_ppm: Mapping[str, int],
+        beginning: Mapping[str, object] | None,
     ) -> Telemetry | None:
         """This rank's telemetry of one start; None without a job.
 
@@ -71,6 +72,7 @@ class Reporting:
             lineage=lineage,
             parent_lineage=parent_lineage,
             resumed_from_step=resumed_from_step,
+            beginning=beginning,
         )
         description = describe(self._data, resumed_from_step or 0, weights_ppm)
         return connect(identity, description, job=self._job, url=self._url, token=self._token, project=self._project)

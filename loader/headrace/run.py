@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import uuid
@@ -29,8 +30,8 @@ from headrace.mix import PPM, Revision, revision_at, weights_at
 from headrace.plan import micro_batches
 from headrace.prefetch import Prefetcher
 from headrace.reader import BlockCache
-from headrace.resume import move_past
-from headrace.state import Restored
+from headrace.resume import holdings_of, move_past
+from headrace.state import Restored, encode
 from headrace.stream import Finished, Item, Stream, Waits
 from headrace.telemetry.port import Activated, StepSample, Telemetry
 
@@ -53,13 +54,17 @@ class Connect(Protocol):
         resumed_from_step: int | None,
         parent_lineage: str | None,
         weights_ppm: Mapping[str, int],
+        beginning: Mapping[str, object] | None,
     ) -> Telemetry | None:
         """`attempt` and `lineage` are UUIDs; `counts_tokens`: whether this rank reports its dp_rank's tokens.
 
         `parent_lineage` is that of the checkpoint where the run departs from it; `weights_ppm` are in force where this
-        start begins.
+        start begins. `beginning` is for the record, where the run changed: see `RankIdentity`.
         """
 
+
+MAX_BEGINNING_BYTES = 200_000
+"of what a start tells the control plane of the run before it; the same as a server takes"
 
 _Joined = tuple[Store | None, bool, Telemetry | None]
 "(the job's store, whether this rank counts its dp_rank's tokens, telemetry)"
@@ -256,6 +261,7 @@ class Run:
             resumed_from_step=None if began else self._loaded.position.step,
             parent_lineage=None if began or lineage == self._loaded.lineage else self._loaded.lineage,
             weights_ppm=weights_at(self._loaded.log, self._loaded.position.step, self._data.config.names),
+            beginning=_beginning(self._loaded, self._data),
         )
         return store, counts, telemetry
 
@@ -330,6 +336,19 @@ class Run:
             masked_tokens=finished.masked_tokens * self._counts,
             masked_at=finished.masked_at,
         )
+
+
+def _beginning(loaded: Restored, data: Data) -> Mapping[str, object] | None:
+    """What the record needs beside the changes of the mix to name this run's steps; None where that is nothing.
+
+    A checkpoint, so that whatever may change on a resume is in it. One of an unusual size stays here.
+    """
+    alike = len(loaded.eras) == 1 and loaded.eras[0].step == 0 and not loaded.skip_steps
+    if loaded.lineage is None or alike:
+        return None
+    state = encode(data.config, loaded.position, loaded.log, loaded, holdings_of(data, loaded.position))
+    found = {"state": state, "skip_steps": loaded.skip_steps}
+    return found if len(json.dumps(found)) <= MAX_BEGINNING_BYTES else None
 
 
 def _versions(revisions: Sequence[Revision]) -> list[int]:

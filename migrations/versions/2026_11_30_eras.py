@@ -4,6 +4,9 @@ Revision ID: 0008_eras
 Revises: 0007_alerts
 """
 
+import sqlalchemy as sa
+from alembic import op
+
 revision = "0008_eras"
 down_revision = "0007_alerts"
 branch_labels = None
@@ -11,8 +14,9 @@ depends_on = None
 
 
 def upgrade() -> None:
-    pass
+    # The previous version leaves it out, and a start without it is one that changed nothing but the mix.
+    op.add_column("attempt", sa.Column("beginning", sa.JSON(), nullable=True))
 
 
 def downgrade() -> None:
-    pass
+    op.drop_column("attempt", "beginning")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headrace import cli
+from headrace import Loader, StateError, cli
 
 from tests.contract.control_plane import ControlPlane
 from tests.loader.corpora import Corpus, open_loader, random_corpus, take_step
@@ -64,3 +64,78 @@ def test_a_run_with_restarts_and_changes(
     monkeypatch.setenv("HEADRACE_TOKEN", "hr_wrong")
     status, error = traced(capsys, corpus, job, "--step", "0")
     assert (status, "HEADRACE_TOKEN" in error) == (2, True), error
+
+
+@pytest.mark.parametrize("end_with", ["a resume", "skipped steps"])
+def test_a_run_whose_steps_were_not_all_alike(
+    control_plane: ControlPlane,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    end_with: str,
+) -> None:
+    """Longer sequences, another batch size, steps moved past: the record names every step all the same."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HEADRACE_URL", control_plane.url)
+    monkeypatch.setenv("HEADRACE_TOKEN", control_plane.key("ingest,read"))
+    corpus = random_corpus(tmp_path, {"web": 90, "code": 60}, mean=12)
+    job = f"changed-{new_uuid()[:8]}"
+    starts: list[tuple[dict[str, Any], int]] = [
+        ({}, 0),
+        ({"seq_len": 32}, 0),
+        ({"seq_len": 32, "global_batch_size": 4}, 0),
+        ({"seq_len": 32, "global_batch_size": 4}, 3),
+    ]
+    if end_with == "a resume":
+        starts.append(({"seq_len": 32, "global_batch_size": 4}, 0))
+    state: dict[str, Any] | None = None
+    expected: dict[int, list[list[Any]] | None] = {}
+    done = 0
+    for options, skip_steps in starts:
+        with open_loader(corpus.sources(**WEIGHTS), job=job, prefetch=0, **options) as loader:
+            if state is not None:
+                loader.load_state_dict(state, skip_steps=skip_steps)
+            for number in range(5):
+                if number == 2:
+                    loader.set_weights(OTHERS if loader.weights_ppm["web"] > 500_000 else WEIGHTS)
+                done = take_step(loader)[0].step
+            state = loader.state_dict()
+            expected = {step: _traced(loader, step) for step in range(done + 1)}
+            held = [list(found) for found in loader.find("web/00001.arrow", 3, until_step=done)]
+    assert [step for step, found in expected.items() if found is None] == [15, 16, 17]
+    for step, pieces in expected.items():
+        status, printed = traced(capsys, corpus, job, "--step", str(step))
+        if pieces is None:
+            assert (status, "moved past" in printed) == (1, True), printed
+        else:
+            assert status == 0, printed
+            assert [list(piece.values()) for piece in printed["documents"]] == pieces, step
+    document = ("--document", "web/00001.arrow:3", "--until-step", str(done))
+    assert [list(found.values()) for found in traced(capsys, corpus, job, *document)[1]["deliveries"]] == held
+
+
+def _traced(loader: Loader, step: int) -> list[list[Any]] | None:
+    try:
+        return [list(piece) for piece in loader.trace(step)]
+    except StateError:
+        return None
+
+
+def test_a_start_that_does_not_tell_is_taken_and_a_changed_run_of_it_is_refused(
+    control_plane: ControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with an older loader: its registration has no beginning."""
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HEADRACE_URL", control_plane.url)
+    monkeypatch.setenv("HEADRACE_TOKEN", control_plane.key("ingest,read"))
+    monkeypatch.setattr("headrace.run.MAX_BEGINNING_BYTES", 0)
+    corpus = random_corpus(tmp_path, {"web": 60, "code": 25}, mean=12)
+    job = f"untold-{new_uuid()[:8]}"
+    with open_loader(corpus.sources(**WEIGHTS), job=job, prefetch=0) as loader:
+        take_step(loader)
+        state = loader.state_dict()
+    with open_loader(corpus.sources(**WEIGHTS), job=job, prefetch=0, seq_len=32) as loader:
+        loader.load_state_dict(state)
+        take_step(loader)
+    status, error = traced(capsys, corpus, job, "--step", "0")
+    assert (status, "give a checkpoint, which knows where" in error) == (1, True), error

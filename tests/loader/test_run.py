@@ -185,6 +185,7 @@ def test_a_first_start_opens_a_lineage_and_asks_for_no_record(data: Data) -> Non
         "resumed_from_step": None,
         "parent_lineage": None,
         "weights_ppm": {"web": PPM // 2, "code": PPM // 2},
+        "beginning": None,
     }
     assert plane.activations == [Activated("config:1", 0, dict(data.weights_ppm), 0, run.start.nonce)]
     run.close(None)

@@ -11,6 +11,7 @@ from ..work import Work, reading, writing
 from . import access, service
 from .schemas import (
     Attempt,
+    AttemptBeginning,
     AttemptCreate,
     AttemptList,
     AttemptPatch,
@@ -65,6 +66,16 @@ async def start_attempt(job: JobId, body: AttemptCreate, work: Annotated[Work, w
 async def list_attempts(job: JobId, work: Annotated[Work, reading("read", "ingest")]) -> AttemptList:
     """The job's starts, oldest first."""
     return await service.attempts(work, await access.find_job(work, job))
+
+
+@router.get("/jobs/{job}/attempts/{attempt}/beginning")
+async def get_attempt_beginning(
+    job: JobId,
+    attempt: Annotated[str, Path(max_length=64)],
+    work: Annotated[Work, reading("read", "ingest")],
+) -> AttemptBeginning:
+    """What an attempt went on from, where the run's steps were not all alike: enough to name every step of it."""
+    return await service.beginning(work, await access.find_attempt(work, await access.find_job(work, job), attempt))
 
 
 @router.patch("/jobs/{job}/attempts/{attempt}")

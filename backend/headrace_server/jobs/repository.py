@@ -161,6 +161,14 @@ async def attempt_by_uuid(session: AsyncSession, attempt_uuid: UUID) -> models.A
     return await session.scalar(sa.select(models.Attempt).where(models.Attempt.uuid == attempt_uuid))
 
 
+async def beginning_of(session: AsyncSession, attempt_id: int) -> dict[str, Any] | None:
+    """What an attempt went on from."""
+    found: dict[str, Any] | None = await session.scalar(
+        sa.select(models.Attempt.beginning).where(models.Attempt.id == attempt_id)
+    )
+    return found
+
+
 async def supersede_live(session: AsyncSession, job_id: int, now: float) -> None:
     """End every live attempt of a job in favour of the one about to be added."""
     attempt = models.Attempt

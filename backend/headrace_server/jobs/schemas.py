@@ -26,6 +26,7 @@ from ..mix.weights import PPM
 
 JobState = Literal["running", "finished", "failed", "stalled", "lost", "waiting"]
 AttemptState = Literal["live", "superseded", "finished", "failed"]
+MAX_BEGINNING_BYTES = 250_000
 Tags = Annotated[dict[Name, ShortText], Field(max_length=50)]
 
 
@@ -151,6 +152,34 @@ class JobPage(Reply):
     next_cursor: str | None
 
 
+StateKey = Annotated[str, Field(max_length=64, pattern=r"^[a-z_]+$")]
+StateNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+StateText = Annotated[str, Field(max_length=200_000, pattern=r"^[ -~]*$")]
+
+
+class Beginning(LoaderRequest):
+    """What a start went on from, where the run's steps were not all alike: its checkpoint, and the steps to move past.
+
+    A checkpoint is a flat object of integers and text; nothing here reads it.
+    """
+
+    state: Annotated[dict[StateKey, StateNumber | StateText], Field(max_length=64)]
+    skip_steps: Step = 0
+
+    @model_validator(mode="after")
+    def _is_small(self) -> "Beginning":
+        num_bytes = len(self.model_dump_json())
+        if num_bytes > MAX_BEGINNING_BYTES:
+            raise ValueError(f"the beginning is {num_bytes} bytes; at most {MAX_BEGINNING_BYTES} are taken")
+        return self
+
+
+class AttemptBeginning(Reply):
+    """What an attempt went on from; null where the run had changed nothing but its mix."""
+
+    beginning: Beginning | None
+
+
 class AttemptCreate(LoaderRequest):
     """One start of a job; ``id`` is the start's nonce."""
 
@@ -163,6 +192,7 @@ class AttemptCreate(LoaderRequest):
     started_at: UnixTime
     loader_version: ShortText
     hostname: ShortText
+    beginning: Beginning | None = None
 
 
 class Attempt(Reply):

@@ -18,9 +18,11 @@ from ..work import Work
 from . import access, repository, summary
 from .schemas import (
     Attempt,
+    AttemptBeginning,
     AttemptCreate,
     AttemptList,
     AttemptPatch,
+    Beginning,
     Job,
     JobCreate,
     JobPage,
@@ -228,6 +230,12 @@ async def attempts(work: Work, job: JobRow) -> AttemptList:
     """Every attempt, oldest first."""
     rows = await repository.attempts_of(work.session, job.id)
     return AttemptList(items=[_describe_attempt(row) for row in rows])
+
+
+async def beginning(work: Work, attempt: AttemptRow) -> AttemptBeginning:
+    """What an attempt went on from."""
+    held = await repository.beginning_of(work.session, attempt.id)
+    return AttemptBeginning(beginning=None if held is None else Beginning.model_validate(held))
 
 
 async def end_attempt(work: Work, job: JobRow, attempt: AttemptRow, body: AttemptPatch) -> Attempt:

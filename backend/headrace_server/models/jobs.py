@@ -5,7 +5,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from .base import Base, parent, row_id
+from .base import Base, Json, parent, row_id
 
 
 class Job(Base):
@@ -66,3 +66,5 @@ class Attempt(Base):
     state_reason: Mapped[str | None]
     created_at: Mapped[float]
     ended_at: Mapped[float | None]
+    # Kilobytes that hardly anybody asks for: read by itself.
+    beginning: Mapped[Json | None] = mapped_column(deferred=True)

@@ -408,6 +408,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/attempts/{attempt}/beginning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Attempt Beginning
+         * @description What an attempt went on from, where the run's steps were not all alike: enough to name every step of it.
+         */
+        get: operations["get_attempt_beginning"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/attempts/{attempt}": {
         parameters: {
             query?: never;
@@ -1042,6 +1062,13 @@ export interface components {
             ended_at: string | null;
         };
         /**
+         * AttemptBeginning
+         * @description What an attempt went on from; null where the run had changed nothing but its mix.
+         */
+        AttemptBeginning: {
+            beginning: components["schemas"]["Beginning"] | null;
+        };
+        /**
          * AttemptCreate
          * @description One start of a job; ``id`` is the start's nonce.
          */
@@ -1070,6 +1097,7 @@ export interface components {
             loader_version: string;
             /** Hostname */
             hostname: string;
+            beginning?: components["schemas"]["Beginning"] | null;
         };
         /**
          * AttemptList
@@ -1134,6 +1162,23 @@ export interface components {
             items: components["schemas"]["AuditEvent"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * Beginning
+         * @description What a start went on from, where the run's steps were not all alike: its checkpoint, and the steps to move past.
+         *
+         *     A checkpoint is a flat object of integers and text; nothing here reads it.
+         */
+        Beginning: {
+            /** State */
+            state: {
+                [key: string]: number | string;
+            };
+            /**
+             * Skip Steps
+             * @default 0
+             */
+            skip_steps: number;
         };
         /**
          * ChangeDecision
@@ -3437,6 +3482,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Attempt"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_attempt_beginning: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                attempt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptBeginning"];
                 };
             };
             /** @description what went wrong, with a stable code */

@@ -61,6 +61,9 @@ class RankIdentity:
     "UUID"
     parent_lineage: str | None
     resumed_from_step: int | None
+    beginning: Mapping[str, object] | None = None
+    """where this start goes on with a run whose steps were not all alike: its checkpoint as `state`, and the
+    `skip_steps` to move past; what the record of changes alone doesn't tell"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,5 +121,6 @@ def registration(job: str, identity: RankIdentity, description: JobDescription) 
             "started_at": time.time(),
             "loader_version": version("headrace"),
             "hostname": plain_text(socket.gethostname(), 255),
+            **({} if identity.beginning is None else {"beginning": dict(identity.beginning)}),
         },
     )

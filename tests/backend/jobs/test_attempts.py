@@ -102,3 +102,24 @@ async def test_a_start_that_was_never_heard_of_comes_late_and_changes_nothing_li
     third = await world.attempt(job, started_at=3000.0)
     assert (await world.get(job))["attempt"] == 3
     assert (await world.loader.post(f"{job}/attempts", json=third)).json()["state"] == "live"
+
+
+async def test_what_a_start_went_on_from_is_kept_beside_it(world: World) -> None:
+    job = await world.job()
+    plain = await world.attempt(job)
+    begun = {"state": {"step": 7, "seed": -1, "eras": "[[0, 1], [7, 2]]"}, "skip_steps": 3}
+    changed = await world.attempt(job, resumed_from_step=7, beginning=begun)
+    assert await world.get(f"{job}/attempts/{plain['id']}/beginning") == {"beginning": None}
+    assert await world.get(f"{job}/attempts/{changed['id']}/beginning") == {"beginning": begun}
+    assert all("beginning" not in found for found in (await world.get(f"{job}/attempts"))["items"])
+    other = await world.job("other")
+    assert (await world.viewer.get(f"{other}/attempts/{changed['id']}/beginning")).status_code == 404
+
+
+async def test_a_beginning_is_small_flat_and_plain(world: World) -> None:
+    job = await world.job()
+    many = {f"k{'x' * number}": "y" * 190_000 for number in range(2)}
+    for state in ({"a": "\u0000"}, {"a": "名"}, {"a": 1.5}, {"a": {}}, {"A b": 1}, {"a": 2**63}, many, []):
+        body = attempt_body(beginning={"state": state})
+        reply = await world.loader.post(f"{job}/attempts", json=body)
+        assert (reply.status_code, reply.json()["code"]) == (422, "invalid"), state
