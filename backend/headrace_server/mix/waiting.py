@@ -19,7 +19,8 @@ WaitCode = Literal[
     "step_ahead",
     "ranks_behind",
 ]
-# The leader asks once a second and ranks report every few; beyond this (seconds) something is the matter.
+# The leader asks each second, or each five with a stream, and ranks report every few; beyond this (seconds) something
+# is the matter.
 PATIENCE_S = 15.0
 # Waiting for these is as it should be.
 _IN_ORDER: frozenset[WaitCode] = frozenset({"next_poll", "next_seal", "step_ahead"})

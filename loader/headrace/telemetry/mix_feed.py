@@ -19,7 +19,7 @@ from headrace.telemetry.registrar import Registrar
 from headrace.telemetry.spool import Spool
 
 _POLL_S = 1.0
-_STREAMED_POLL_S = 10.0
+_STREAMED_POLL_S = 5.0
 "between two polls while a stream says what is new"
 _LEFTOVER_TRIES = 3
 
@@ -38,7 +38,7 @@ class MixFeed:
     """One thread that fetches the mix when there is news and posts activations in order until each is acknowledged.
 
     News comes by a stream, if there is one, and by acknowledgements of reports; without a stream that can be trusted
-    the mix is polled each second, and with one every ten.
+    the mix is polled each second, and with one every five.
 
     Activations wait in the spool, so that those a crash left behind are posted before the next start registers.
     A version that an activation of the loader's own revision made is proposed under that revision, so that the loader
