@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from . import caretaker, health, openapi
+from .alerts import endpoints as alerts
+from .alerts import watch
 from .audit import endpoints as audit
 from .auth import endpoints as auth
 from .changes import carrier
@@ -39,10 +41,28 @@ from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
 from .users import endpoints as users
+from .webhooks import endpoints as webhooks
+from .webhooks.delivery import Deliverer
 
 # Each of the last things at shutdown gets this long.
 _LAST_S = 2.0
-FEATURES = (auth, users, projects, keys, jobs, ingest, series, mix, changes, audit, events, exports, reports)
+FEATURES = (
+    auth,
+    users,
+    projects,
+    keys,
+    jobs,
+    ingest,
+    series,
+    mix,
+    changes,
+    alerts,
+    webhooks,
+    audit,
+    events,
+    exports,
+    reports,
+)
 
 
 @asynccontextmanager
@@ -55,6 +75,8 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
     beside = (
         caretaker.run(runtime),
         rollups.run(runtime),
+        watch.run(runtime),
+        Deliverer(runtime).run(),
         carrier.run(runtime),
         Composer(runtime).run(),
         fanout.run(),

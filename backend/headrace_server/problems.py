@@ -12,7 +12,8 @@ from .errors import ErrorItem, HeadraceError, InvalidError, MalformedBodyError, 
 from .fields import Reply
 
 MEDIA_TYPE = "application/problem+json"
-_SECRET_WORDS = ("password", "key", "token")
+# Where one of these is in a value's place, the value may be a secret; URLs of webhooks are.
+_SECRET_WORDS = ("password", "key", "token", "url")
 _MAX_VALUE_CHARS = 200
 
 

@@ -9,6 +9,7 @@ from .events.broker import Broker
 from .ingest.liveness import Downtime
 from .ingest.pace import Load
 from .settings import Settings
+from .webhooks.sender import Sender
 
 
 @dataclass
@@ -18,6 +19,7 @@ class Runtime:
     settings: Settings
     database: Database
     broker: Broker
+    sender: Sender
     now: Callable[[], float] = time.time
     # Seconds that pass whatever the clock is set to, since some moment.
     steady: Callable[[], float] = time.monotonic
@@ -44,6 +46,7 @@ def build_runtime(
         settings=settings,
         database=Database(settings),
         broker=Broker(settings.max_streams),
+        sender=Sender(settings.allowed_by_webhooks),
         now=now,
         steady=steady,
     )

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .errors import StartRefusedError
 from .logs import LogFormat
+from .webhooks.addresses import Allowed, parse_allowed
 
 
 def _default_data_dir() -> Path:
@@ -85,6 +86,18 @@ class Settings(BaseSettings):
     login_window_s: float = Field(default=300.0, gt=0, description="the window the failures are counted in")
     cookie_secure: bool | None = Field(default=None, description="Secure flag of the cookie; unset: same as `public`")
 
+    webhook_allow: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        validation_alias=AliasChoices("HEADRACE_WEBHOOK_ALLOW", "HEADRACE_SERVER_WEBHOOK_ALLOW", "webhook_allow"),
+        description="networks (10.1.0.0/16) and host names, comma-separated, that webhooks may reach though not public",
+    )
+    sealing_key: str | None = Field(
+        default=None,
+        min_length=32,
+        repr=False,
+        description="seals URLs and secrets of webhooks in the database; unset: they are stored as they are",
+    )
+
     max_body_bytes: int = Field(default=1 << 20, ge=1024, description="cap on a body, as sent and decompressed")
     body_timeout_s: float = Field(default=30.0, gt=0, description="a body must arrive within this")
     max_batch_records: int = Field(default=1000, ge=1, le=1400, description="records in one report batch")
@@ -104,7 +117,7 @@ class Settings(BaseSettings):
     )
     shutdown_s: int = Field(default=5, ge=1, description="open requests get this long at shutdown")
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "webhook_allow", mode="before")
     @classmethod
     def _split_hosts(cls, given: object) -> object:
         return [host.strip() for host in given.split(",") if host.strip()] if isinstance(given, str) else given
@@ -132,6 +145,17 @@ class Settings(BaseSettings):
         if scheme.startswith("sqlite") and rest.strip("/") in ("", ":memory:"):
             raise StartRefusedError("an SQLite database in memory would lose every report; give it a file")
         return f"{drivers[scheme]}://{rest}"
+
+    @field_validator("webhook_allow")
+    @classmethod
+    def _check_allowed(cls, given: list[str]) -> list[str]:
+        parse_allowed(given)
+        return given
+
+    @property
+    def allowed_by_webhooks(self) -> Allowed:
+        """What webhooks may reach besides public addresses."""
+        return parse_allowed(self.webhook_allow)
 
     @property
     def is_sqlite(self) -> bool:

@@ -19,7 +19,19 @@ from tests.backend.routes import Operation, operations
 from tests.backend.world import World
 
 # What is reached other than by its project or its job: a name, or an id that is checked where it is found.
-OTHER_IDS = {"attempt", "version", "name", "key_id", "username", "change", "rule", "alert", "webhook", "delivery"}
+OTHER_IDS = {
+    "attempt",
+    "version",
+    "name",
+    "key_id",
+    "username",
+    "change",
+    "rule",
+    "alert",
+    "webhook",
+    "delivery",
+    "mute",
+}
 
 
 @dataclass

@@ -1,9 +1,11 @@
 """Jobs as Prometheus text: few series a job, none a rank."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from ..alerts import service as alerts
 from ..principal import Principal
 from ..runtime import Runtime
+from ..webhooks import service as webhooks
 from .schemas import JobSummary
 from .summary import visible
 
@@ -16,7 +18,10 @@ def _label(value: str) -> str:
 
 
 def _labels(job: JobSummary, **more: str) -> str:
-    pairs = {"project": job.project, "job": job.name, **more}
+    return _set({"project": job.project, "job": job.name, **more})
+
+
+def _set(pairs: Mapping[str, str]) -> str:
     return "{" + ",".join(f'{name}="{_label(value)}"' for name, value in pairs.items()) + "}"
 
 
@@ -82,7 +87,21 @@ async def render(runtime: Runtime, principal: Principal) -> str:
         jobs = await visible(
             session, runtime, runtime.now(), projects=principal.projects("read"), job_uuids=None, limit=_MAX_JOBS
         )
+        firing = await alerts.num_open(session, principal.projects("read"))
+        deliveries = await webhooks.num_deliveries(session, principal.projects("read"))
     streams = _family(
         "headrace_event_streams", "gauge", "Open event streams.", [("", float(runtime.broker.num_streams))]
     )
-    return "\n".join([*_families(jobs), *streams]) + "\n"
+    open_alerts = _family(
+        "headrace_alerts_open",
+        "gauge",
+        "Alerts that are not resolved.",
+        [(_set({"project": project, "kind": kind}), float(num)) for project, kind, num in firing],
+    )
+    sent = _family(
+        "headrace_webhook_deliveries",
+        "gauge",
+        "Webhook deliveries of the last 30 days by what became of them.",
+        [(_set({"project": project, "state": state}), float(num)) for project, state, num in deliveries],
+    )
+    return "\n".join([*_families(jobs), *open_alerts, *sent, *streams]) + "\n"

@@ -14,6 +14,7 @@ from ..models import Job as JobRow
 from ..models import JobSource as JobSourceRow
 from ..models import Project
 from ..paging import decode_cursor, encode_cursor
+from ..webhooks import outbox
 from ..work import Work
 from . import access, repository, summary
 from .schemas import (
@@ -252,5 +253,9 @@ async def end_attempt(work: Work, job: JobRow, attempt: AttemptRow, body: Attemp
             reason=body.reason,
         )
         announce(work.session, JobChanged(job.id))
+        because = f": {body.reason}" if body.reason else ""
+        said = f"attempt {attempt.number} {body.state}{because}"
+        facts = {"attempt": {"id": str(attempt.uuid), "number": attempt.number, "state": body.state}}
+        await outbox.put_about_job(work.session, job, "attempt.ended", said=said, facts=facts, now=work.now)
         await work.session.flush()
     return _describe_attempt(attempt)

@@ -12,6 +12,7 @@ from ..db import announce
 from ..errors import ConflictError
 from ..events.announcements import JobChanged, MixChanged, MixProgressed
 from ..models import Job, MixVersion
+from ..webhooks import outbox
 from ..work import Work
 from . import repository
 from .schemas import Origin
@@ -55,6 +56,8 @@ async def add(work: Work, job: Job, parent: MixVersion | None, change: Change, a
         after=_shown(version),
         reason=change.reason,
     )
+    if parent is not None:
+        await _tell(work, job, version)
     return version
 
 
@@ -72,6 +75,20 @@ def paused_after(parent: MixVersion | None, weights_ppm: dict[str, int]) -> dict
         return {}
     held = (parent.paused or {}) | {name: ppm for name, ppm in parent.weights_ppm.items() if ppm}
     return {name: held[name] for name, ppm in weights_ppm.items() if ppm == 0 and name in held}
+
+
+async def _tell(work: Work, job: Job, version: MixVersion) -> None:
+    facts = {
+        "mix": {
+            "version": version.version,
+            "weights_ppm": version.weights_ppm,
+            "author": version.author,
+            "reason": version.reason,
+            "origin": version.origin,
+        }
+    }
+    said = f"{version.author} made version {version.version} of the mix: {version.reason}"
+    await outbox.put_about_job(work.session, job, "mix.edited", said=said, facts=facts, now=work.now)
 
 
 async def _insert(session: AsyncSession, job: Job, parent: MixVersion | None, change: Change, now: float) -> MixVersion:

@@ -768,6 +768,246 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alert Rules
+         * @description The project's rules.
+         */
+        get: operations["list_alert_rules"];
+        put?: never;
+        /**
+         * Create Alert Rule
+         * @description Make a rule.
+         */
+        post: operations["create_alert_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/alerts/rules/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Alert Rule
+         * @description Delete a rule; its open alerts are resolved.
+         */
+        delete: operations["delete_alert_rule"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Alert Rule
+         * @description Change a rule.
+         */
+        patch: operations["change_alert_rule"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/alerts/mutes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alert Mutes
+         * @description The mutes in force.
+         */
+        get: operations["list_alert_mutes"];
+        put?: never;
+        /**
+         * Mute Alerts
+         * @description Keep a rule or a job quiet for a while.
+         */
+        post: operations["mute_alerts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/alerts/mutes/{mute}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Unmute Alerts
+         * @description End a mute now.
+         */
+        delete: operations["unmute_alerts"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alerts
+         * @description Alerts, newest first, of every project the caller sees, of one project or of one job.
+         */
+        get: operations["list_alerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Alert
+         * @description One alert.
+         */
+        get: operations["get_alert"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/{alert}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge Alert
+         * @description Say that somebody looks into it.
+         */
+        post: operations["acknowledge_alert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Webhooks
+         * @description The project's webhooks, without their URLs and secrets.
+         */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Create Webhook
+         * @description Make a webhook; its secret is shown in this reply and never again.
+         */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Webhook
+         * @description Delete a webhook, with what was still to be sent to it.
+         */
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Webhook
+         * @description Change a webhook's name, its kinds of events, or switch it on or off.
+         */
+        patch: operations["change_webhook"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/webhooks/{webhook}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Webhook
+         * @description Send a test event; the webhook's deliveries say what came of it.
+         */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/webhooks/{webhook}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Webhook Deliveries
+         * @description What was sent to a webhook and what came of it, newest first.
+         */
+        get: operations["list_webhook_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -881,6 +1121,14 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Acknowledgement
+         * @description Somebody looks into it, and says what they know.
+         */
+        Acknowledgement: {
+            /** Comment */
+            comment: string;
+        };
+        /**
          * Activation
          * @description A sealed revision, and the version it is.
          */
@@ -969,6 +1217,267 @@ export interface components {
         ActivationList: {
             /** Items */
             items: components["schemas"]["Activation"][];
+        };
+        /**
+         * Alert
+         * @description One alert. ``value``, ``threshold``, ``step`` and ``message`` are as they were when it fired.
+         *
+         *     ``rule`` is null once the rule was deleted; ``announced`` says whether webhooks were told (a mute keeps it quiet).
+         */
+        Alert: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Project */
+            project: string;
+            /**
+             * Job
+             * Format: uuid
+             */
+            job: string;
+            /** Job Name */
+            job_name: string;
+            /** Attempt */
+            attempt: number;
+            /** Rule */
+            rule: string | null;
+            /** Rule Name */
+            rule_name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rank_lost" | "job_stalled" | "data_wait" | "throughput_drop" | "mix_drift" | "source_epochs" | "source_exhaustion";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "firing" | "acknowledged" | "resolved";
+            /** Step */
+            step: number | null;
+            /** Value */
+            value: number;
+            /** Threshold */
+            threshold: number;
+            /** Message */
+            message: string;
+            /** Announced */
+            announced: boolean;
+            /**
+             * Fired At
+             * Format: date-time
+             */
+            fired_at: string;
+            /** Acknowledged At */
+            acknowledged_at: string | null;
+            /** Acknowledged By */
+            acknowledged_by: string | null;
+            /** Comment */
+            comment: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Resolution */
+            resolution: string | null;
+        };
+        /**
+         * AlertMute
+         * @description Until ``until`` alerts of the rule, or of the job, are recorded but not sent.
+         */
+        AlertMute: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Rule */
+            rule: string | null;
+            /** Job */
+            job: string | null;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Reason */
+            reason: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * AlertMuteCreate
+         * @description Keep a rule or a job quiet for a while: exactly one of the two.
+         */
+        AlertMuteCreate: {
+            /** Rule */
+            rule?: string | null;
+            /** Job */
+            job?: string | null;
+            /** For S */
+            for_s: number;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * AlertMuteList
+         * @description The mutes in force, the one that ends first at the top.
+         */
+        AlertMuteList: {
+            /** Items */
+            items: components["schemas"]["AlertMute"][];
+        };
+        /**
+         * AlertPage
+         * @description Newest first; ``next_cursor`` is null on the last page.
+         */
+        AlertPage: {
+            /** Items */
+            items: components["schemas"]["Alert"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * AlertRule
+         * @description A rule: fires beyond ``threshold`` for ``for_s``, resolves at ``clear_at`` or better for ``clear_for_s``.
+         *
+         *     ``about`` says what the figure is; it is too high unless ``fires_below``.
+         */
+        AlertRule: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rank_lost" | "job_stalled" | "data_wait" | "throughput_drop" | "mix_drift" | "source_epochs" | "source_exhaustion";
+            /** About */
+            about: string;
+            /** Fires Below */
+            fires_below: boolean;
+            /** Enabled */
+            enabled: boolean;
+            /** Job Pattern */
+            job_pattern: string | null;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /** Threshold */
+            threshold: number;
+            /** Clear At */
+            clear_at: number;
+            /** For S */
+            for_s: number;
+            /** Clear For S */
+            clear_for_s: number;
+            /** Window */
+            window: number | null;
+            /** Max Epochs */
+            max_epochs: number | null;
+            /** Created By */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+        };
+        /**
+         * AlertRuleCreate
+         * @description A rule. What is left out is as in the rule of this kind that a project begins with.
+         */
+        AlertRuleCreate: {
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rank_lost" | "job_stalled" | "data_wait" | "throughput_drop" | "mix_drift" | "source_epochs" | "source_exhaustion";
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /** Job Pattern */
+            job_pattern?: string | null;
+            /**
+             * Tags
+             * @description only jobs that have all of these
+             */
+            tags?: {
+                [key: string]: string;
+            };
+            /** Threshold */
+            threshold?: number | null;
+            /**
+             * Clear At
+             * @description better than this, or equal, is good again
+             */
+            clear_at?: number | null;
+            /** For S */
+            for_s?: number | null;
+            /** Clear For S */
+            clear_for_s?: number | null;
+            /**
+             * Window
+             * @description throughput: seconds; mix drift: steps
+             */
+            window?: number | null;
+            /** Max Epochs */
+            max_epochs?: number | null;
+        };
+        /**
+         * AlertRuleList
+         * @description Every rule of a project, the oldest first.
+         */
+        AlertRuleList: {
+            /** Items */
+            items: components["schemas"]["AlertRule"][];
+        };
+        /**
+         * AlertRulePatch
+         * @description What may be changed of a rule; a field left out stays.
+         */
+        AlertRulePatch: {
+            /** Name */
+            name?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Job Pattern */
+            job_pattern?: string | null;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            } | null;
+            /** Threshold */
+            threshold?: number | null;
+            /** Clear At */
+            clear_at?: number | null;
+            /** For S */
+            for_s?: number | null;
+            /** Clear For S */
+            clear_for_s?: number | null;
+            /** Window */
+            window?: number | null;
+            /** Max Epochs */
+            max_epochs?: number | null;
         };
         /**
          * ApiKey
@@ -2004,6 +2513,41 @@ export interface components {
             key: string;
         };
         /**
+         * NewWebhook
+         * @description A webhook just made; the only reply that has its secret (null for Slack, which checks no signature).
+         */
+        NewWebhook: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "json" | "slack";
+            /** Shown Url */
+            shown_url: string;
+            /** Kinds */
+            kinds: ("alert.firing" | "alert.acknowledged" | "alert.resolved" | "mix.edited" | "attempt.ended")[];
+            /** Enabled */
+            enabled: boolean;
+            /** Signed */
+            signed: boolean;
+            /** Created By */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Secret */
+            secret: string | null;
+        };
+        /**
          * PasswordChange
          * @description One's own password: the one so far, and the one from now on.
          */
@@ -2516,6 +3060,138 @@ export interface components {
         VersionEvent: {
             /** Version */
             version: number;
+        };
+        /**
+         * Webhook
+         * @description A webhook; ``shown_url`` leaves out path and query, which may be secrets.
+         */
+        Webhook: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "json" | "slack";
+            /** Shown Url */
+            shown_url: string;
+            /** Kinds */
+            kinds: ("alert.firing" | "alert.acknowledged" | "alert.resolved" | "mix.edited" | "attempt.ended")[];
+            /** Enabled */
+            enabled: boolean;
+            /** Signed */
+            signed: boolean;
+            /** Created By */
+            created_by: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * WebhookCreate
+         * @description Where to send a project's events, as signed JSON or in the shape that Slack takes.
+         */
+        WebhookCreate: {
+            /** Name */
+            name: string;
+            /**
+             * Format
+             * @default json
+             * @enum {string}
+             */
+            format: "json" | "slack";
+            /** Url */
+            url: string;
+            /**
+             * Kinds
+             * @default [
+             *       "alert.firing",
+             *       "alert.resolved"
+             *     ]
+             */
+            kinds: ("alert.firing" | "alert.acknowledged" | "alert.resolved" | "mix.edited" | "attempt.ended")[];
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+        };
+        /**
+         * WebhookDelivery
+         * @description One event on its way to a webhook: how often it was tried, what came of the last try, when the next one is.
+         */
+        WebhookDelivery: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "alert.firing" | "alert.acknowledged" | "alert.resolved" | "mix.edited" | "attempt.ended" | "test";
+            /** Text */
+            text: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "delivered" | "given_up";
+            /** Tries */
+            tries: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Tried At */
+            tried_at: string | null;
+            /** Next At */
+            next_at: string | null;
+            /** Status */
+            status: number | null;
+            /** Error */
+            error: string | null;
+            /** Ended At */
+            ended_at: string | null;
+        };
+        /**
+         * WebhookDeliveryPage
+         * @description Newest first; ``next_cursor`` is null on the last page.
+         */
+        WebhookDeliveryPage: {
+            /** Items */
+            items: components["schemas"]["WebhookDelivery"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * WebhookList
+         * @description Every webhook of a project, the oldest first.
+         */
+        WebhookList: {
+            /** Items */
+            items: components["schemas"]["Webhook"][];
+        };
+        /**
+         * WebhookPatch
+         * @description What may be changed of a webhook; a field left out stays. For another URL make another webhook.
+         */
+        WebhookPatch: {
+            /** Name */
+            name?: string | null;
+            /** Kinds */
+            kinds?: ("alert.firing" | "alert.acknowledged" | "alert.resolved" | "mix.edited" | "attempt.ended")[] | null;
+            /** Enabled */
+            enabled?: boolean | null;
         };
     };
     responses: never;
@@ -4340,6 +5016,535 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MixChange"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_alert_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRuleList"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_alert_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertRuleCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_alert_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_alert_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertRulePatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_alert_mutes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertMuteList"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mute_alerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AlertMuteCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertMute"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unmute_alerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                mute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_alerts: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                job?: string | null;
+                /** @description repeat it for several */
+                state?: ("firing" | "acknowledged" | "resolved")[] | null;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_alert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledge_alert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Acknowledgement"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhook_deliveries: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                project: string;
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryPage"];
                 };
             };
             /** @description what went wrong, with a stable code */

@@ -1,0 +1,1 @@
+"""Rules that watch jobs, and the alerts they raise."""

@@ -1,0 +1,1 @@
+"""Telling other systems: webhooks, and an outbox that loses nothing."""
