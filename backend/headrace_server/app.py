@@ -32,6 +32,7 @@ from .middleware.context import RequestContext
 from .middleware.hosts import HostAllowList
 from .middleware.route import RouteNote
 from .mix import endpoints as mix
+from .oidc import endpoints as oidc
 from .problems import invalid_request, problem_response
 from .projects import endpoints as projects
 from .reports import endpoints as reports
@@ -48,6 +49,7 @@ from .webhooks.delivery import Deliverer
 _LAST_S = 2.0
 FEATURES = (
     auth,
+    oidc,
     users,
     projects,
     keys,

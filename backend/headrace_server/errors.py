@@ -19,6 +19,8 @@
     ├── PreconditionMissingError 428      a change of the mix without If-Match
     ├── TooManyRequestsError 429
     ├── StreamsFullError 503              as many streams are open as the server holds
+    ├── SignInRefusedError 403            the provider's answer proves nobody, or nobody who may come in
+    ├── ProviderUnavailableError 502      the provider can't be reached or understood
     ├── MalformedBodyError 400            not JSON, or not what its Content-Encoding says
     └── HostRefusedError 400              the Host header is not one this server answers to
 
@@ -215,6 +217,22 @@ class MalformedBodyError(HeadraceError):
     status = 400
     code = "malformed_body"
     title = "Malformed body"
+
+
+class SignInRefusedError(HeadraceError):
+    """What came back from the provider proves nobody, or nobody who may come in."""
+
+    status = 403
+    code = "sign_in_refused"
+    title = "Sign-in refused"
+
+
+class ProviderUnavailableError(HeadraceError):
+    """The provider can't be reached, or says what can't be understood."""
+
+    status = 502
+    code = "provider_unavailable"
+    title = "The sign-in provider is unavailable"
 
 
 class HostRefusedError(HeadraceError):

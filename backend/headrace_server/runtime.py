@@ -8,6 +8,7 @@ from .db import Database
 from .events.broker import Broker
 from .ingest.liveness import Downtime
 from .ingest.pace import Load
+from .oidc.provider import Provider
 from .settings import Settings
 from .webhooks.sender import Sender
 
@@ -20,6 +21,8 @@ class Runtime:
     database: Database
     broker: Broker
     sender: Sender
+    # Where people can sign in besides here, if set up.
+    provider: Provider | None = None
     now: Callable[[], float] = time.time
     # Seconds that pass whatever the clock is set to, since some moment.
     steady: Callable[[], float] = time.monotonic
@@ -47,6 +50,7 @@ def build_runtime(
         database=Database(settings),
         broker=Broker(settings.max_streams),
         sender=Sender(settings.allowed_by_webhooks),
+        provider=Provider(settings) if settings.oidc_issuer is not None else None,
         now=now,
         steady=steady,
     )

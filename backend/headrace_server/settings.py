@@ -5,7 +5,6 @@ Every value has a default that is safe on one machine: loopback only, SQLite und
 
 import os
 from functools import cached_property
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .errors import StartRefusedError
 from .logs import LogFormat
+from .loopback import is_loopback
+from .oidc.settings import OidcSettings
 from .webhooks.addresses import Allowed, parse_allowed
 
 
@@ -22,17 +23,7 @@ def _default_data_dir() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "share") / "headrace"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether ``host`` (a name or an address) can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-class Settings(BaseSettings):
+class Settings(OidcSettings, BaseSettings):
     """Everything an administrator may set. Times are in seconds, sizes in bytes."""
 
     model_config = SettingsConfigDict(env_prefix="HEADRACE_SERVER_", extra="ignore")

@@ -10,7 +10,14 @@ from headrace_server.settings import Settings
 from tests.backend.builders import activation_body, attempt_body, job_body
 from tests.backend.world import World
 
-PUBLIC = {("get", "/healthz"), ("get", "/readyz"), ("post", "/api/v1/session")}
+PUBLIC = {
+    ("get", "/healthz"),
+    ("get", "/readyz"),
+    ("post", "/api/v1/session"),
+    ("get", "/api/v1/session/methods"),
+    ("get", "/api/v1/session/oidc/login"),
+    ("get", "/api/v1/session/oidc/callback"),
+}
 
 
 def operations() -> Iterator[tuple[str, str]]:

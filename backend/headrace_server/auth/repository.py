@@ -1,10 +1,10 @@
-"""SQL of sessions, of a provider's identities, and of failed logins."""
+"""SQL of sessions and of failed logins."""
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..db import insert_into
-from ..models import Identity, LoginFailures, Session, User
+from ..models import LoginFailures, Session, User
 
 _PURGE_ROWS = 10_000
 
@@ -48,18 +48,6 @@ async def drop_expired(session: AsyncSession, now: float, idle_before: float) ->
     """Forget sessions that have expired, or were last used before a time."""
     idle = sa.func.coalesce(Session.seen_at, Session.created_at) <= idle_before
     await session.execute(sa.delete(Session).where(sa.or_(Session.expires_at <= now, idle)))
-
-
-async def user_of_identity(session: AsyncSession, issuer: str, subject: str) -> User | None:
-    """Who this is."""
-    query = sa.select(User).join(Identity, Identity.user_id == User.id)
-    return await session.scalar(query.where(Identity.issuer == issuer, Identity.subject == subject))
-
-
-async def add_identity(session: AsyncSession, identity: Identity) -> None:
-    """Say who somebody of the provider is here."""
-    session.add(identity)
-    await session.flush()
 
 
 async def count_failure(session: AsyncSession, who: bytes, *, since: float, now: float) -> tuple[int, float]:

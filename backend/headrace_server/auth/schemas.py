@@ -29,16 +29,3 @@ class SessionReply(Reply):
 
     user: SignedInUser
     csrf_token: str
-
-
-class ProviderLink(Reply):
-    """Where to go to sign in with the provider, and what it is called."""
-
-    name: str
-    url: str
-
-
-class SignInMethods(Reply):
-    """How people can sign in here; ``provider`` is null where none is configured."""
-
-    provider: ProviderLink | None

@@ -1,7 +1,7 @@
 """Deny by default: a request without a valid key or session goes no further, whatever route it is for.
 
-Public are the probes, the login and the dashboard's files; nothing else, so a new route is closed until it says who
-may call it.
+Public are the probes, the login (with a provider too) and the dashboard's files; nothing else, so a new route is closed
+until it says who may call it.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,16 @@ from ..settings import Settings
 from ..site import is_site_path
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/api/v1/session")})
+PUBLIC = frozenset(
+    {
+        ("GET", "/healthz"),
+        ("GET", "/readyz"),
+        ("POST", "/api/v1/session"),
+        ("GET", "/api/v1/session/methods"),
+        ("GET", "/api/v1/session/oidc/login"),
+        ("GET", "/api/v1/session/oidc/callback"),
+    }
+)
 
 
 def is_public(method: str, path: str) -> bool:

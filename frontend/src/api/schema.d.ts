@@ -132,6 +132,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sign In Methods
+         * @description How people can sign in here, besides a user name and a password.
+         */
+        get: operations["list_sign_in_methods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin Provider Login
+         * @description Send the browser to the provider.
+         */
+        get: operations["begin_provider_login"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish Provider Login
+         * @description Where the provider sends the browser back to: opens a session and leads to the dashboard, never elsewhere.
+         */
+        get: operations["finish_provider_login"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -2670,6 +2730,16 @@ export interface components {
             requires_approval?: boolean | null;
         };
         /**
+         * ProviderLink
+         * @description What the provider is called, and where signing in with it begins.
+         */
+        ProviderLink: {
+            /** Name */
+            name: string;
+            /** Url */
+            url: string;
+        };
+        /**
          * RankList
          * @description Ranks of the newest attempt (its number; null before the first), by rank; ``next_cursor`` is null at the end.
          */
@@ -2894,6 +2964,13 @@ export interface components {
             user: components["schemas"]["SignedInUser"];
             /** Csrf Token */
             csrf_token: string;
+        };
+        /**
+         * SignInMethods
+         * @description How people can sign in here, besides a user name and a password; ``provider`` is null where none is set up.
+         */
+        SignInMethods: {
+            provider: components["schemas"]["ProviderLink"] | null;
         };
         /**
          * SignedInUser
@@ -3429,6 +3506,94 @@ export interface operations {
         responses: {
             /** @description Successful Response */
             204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sign_in_methods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInMethods"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_provider_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the provider, or to the dashboard */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_provider_login: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                code?: string | null;
+                iss?: string | null;
+                error?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the provider, or to the dashboard */
+            303: {
                 headers: {
                     [name: string]: unknown;
                 };

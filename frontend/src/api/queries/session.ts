@@ -25,6 +25,14 @@ export const sessionQuery = () =>
     staleTime: 5 * 60_000,
   });
 
+/** How people can log in besides a name and a password. */
+export const signInMethodsQuery = () =>
+  queryOptions({
+    queryKey: ["sign-in-methods"],
+    queryFn: () => unwrap(api.GET("/api/v1/session/methods")),
+    staleTime: Infinity,
+  });
+
 /** Logs in; throws ApiProblem 401 for a wrong name or password and 429 after too many tries. */
 export const logIn = async (username: string, password: string): Promise<Session> =>
   keep(await unwrap(api.POST("/api/v1/session", { body: { username, password } })));

@@ -19,7 +19,7 @@ async function logIn(answer: () => Response) {
 }
 
 it("keeps the session's token and goes on", async () => {
-  const session = { user: { username: "ada" }, csrf_token: "token-1" };
+  const session = { user: { username: "ada", is_admin: true, roles: {} }, csrf_token: "token-1" };
   const onLogin = await logIn(() => HttpResponse.json(session));
   await vi.waitFor(() => expect(onLogin.mock.calls[0]?.[0]).toEqual(session));
   expect(getCsrfToken()).toBe("token-1");
@@ -34,4 +34,12 @@ it("does not say which of the two was wrong", async () => {
 it("passes on how long to wait after too many tries", async () => {
   await logIn(() => HttpResponse.json({ detail: "too many tries; wait 60 s" }, { status: 429 }));
   expect((await screen.findByRole("alert")).textContent).toBe("too many tries; wait 60 s");
+});
+
+it("offers the provider where one is set up", async () => {
+  const provider = { name: "sso.example", url: "/api/v1/session/oidc/login" };
+  server.use(http.get(at("/session/methods"), () => HttpResponse.json({ provider })));
+  renderPage(<LoginPage onLogin={vi.fn()} />);
+  const link = await screen.findByRole("link", { name: "Log in with sso.example" });
+  expect(link.getAttribute("href")).toBe("/api/v1/session/oidc/login");
 });

@@ -1,9 +1,9 @@
 import { Alert, Button, PasswordInput, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 
 import { errorMessage, hasStatus } from "@/api/problem";
-import { logIn } from "@/api/queries/session";
+import { logIn, signInMethodsQuery } from "@/api/queries/session";
 import type { Session } from "@/api/types";
 
 import classes from "./login-page.module.css";
@@ -18,6 +18,7 @@ export function LoginPage({ onLogin }: { onLogin: (session: Session) => void }) 
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   useEffect(() => nameRef.current?.focus(), []);
+  const provider = useQuery(signInMethodsQuery()).data?.provider;
   const login = useMutation({
     mutationFn: (typed: { name: string; password: string }) => logIn(typed.name, typed.password),
     onSuccess: onLogin,
@@ -63,6 +64,11 @@ export function LoginPage({ onLogin }: { onLogin: (session: Session) => void }) 
         <Button type="submit" loading={login.isPending} fullWidth>
           Log in
         </Button>
+        {provider && (
+          <Button component="a" href={provider.url} variant="default" fullWidth>
+            Log in with {provider.name}
+          </Button>
+        )}
         <p className={classes.hint}>
           The first start of the server printed a name and a password;{" "}
           <code>headrace-server user</code> makes more.
