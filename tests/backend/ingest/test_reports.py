@@ -204,7 +204,8 @@ async def test_the_number_of_statements_does_not_grow_with_the_batch(world: Worl
         assert (await world.report(job, attempt, *records))["accepted"] == len(records)
         return len(statements)
 
-    small = await count(record(0, 0, 1))
-    large = await count(*(record(rank, 1, rank) for rank in range(100)))
+    # The least of a few: what runs beside the requests has statements of its own now and then.
+    small = min([await count(record(0, seq, 1)) for seq in range(4)])
+    large = min([await count(*(record(rank, seq, rank) for rank in range(100))) for seq in range(4, 8)])
     sa.event.remove(engine, "before_cursor_execute", note)
     assert large == small <= 14
