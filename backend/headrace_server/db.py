@@ -11,7 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakSet
 
+import asyncpg
 import sqlalchemy as sa
 from pydantic_core import from_json
 from sqlalchemy.dialects import postgresql, sqlite
@@ -44,11 +46,35 @@ def _on_sqlite_begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def build_engine(settings: Settings) -> AsyncEngine:
+class Connections:
+    """The connections to PostgreSQL that an engine makes, so that none outlives it.
+
+    A task that is cancelled while it connects may leave one behind that no pool knows.
+    """
+
+    def __init__(self) -> None:
+        self._made: WeakSet[asyncpg.Connection] = WeakSet()
+
+    async def connect(self, *args: Any, **options: Any) -> asyncpg.Connection:
+        """As ``asyncpg.connect``: an engine's ``async_creator_fn``."""
+        made = await asyncpg.connect(*args, **options)
+        self._made.add(made)
+        return made
+
+    def end(self) -> None:
+        """Cut those that are still open."""
+        for connection in list(self._made):
+            if not connection.is_closed():
+                connection.terminate()
+
+
+def build_engine(settings: Settings, connections: Connections | None = None) -> AsyncEngine:
     """An engine for ``settings.url``; opens nothing yet."""
     # Errors go to the log, and what a statement was given may be a secret's hash or a person's words.
     shared: dict[str, Any] = {"json_deserializer": from_json, "hide_parameters": True}
     if not settings.is_sqlite:
+        if connections is not None:
+            shared["connect_args"] = {"async_creator_fn": connections.connect}
         return create_async_engine(settings.url, pool_size=10, max_overflow=10, pool_pre_ping=True, **shared)
     engine = create_async_engine(settings.url, pool_size=8, max_overflow=24, **shared)
     sa.event.listen(engine.sync_engine, "connect", _on_sqlite_connect)
@@ -76,7 +102,8 @@ class Database:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.engine = build_engine(settings)
+        self._connections = Connections()
+        self.engine = build_engine(settings, self._connections)
         self._writers = asyncio.Lock() if settings.is_sqlite else None
         self.before_commit: Callable[[AsyncSession, list[object]], Awaitable[None]] = _nothing
         self.on_commit: Callable[[list[object]], None] = lambda _announced: None
@@ -110,6 +137,7 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+        self._connections.end()
 
 
 def announce(session: AsyncSession, event: object) -> None:

@@ -30,7 +30,7 @@ from tests.backend.conftest import DATABASES
 from tests.backend.postgres import PostgresServer
 from tests.backend.process import command, new_key, serving
 
-EXAMPLES = 10
+EXAMPLES = 4
 "of each operation and kind of request"
 PASSWORD = "correct horse battery staple"
 ENDING = {("DELETE", "/api/v1/session"), ("DELETE", "/api/v1/me/sessions")}
@@ -165,6 +165,6 @@ def test_no_request_makes_the_server_fail(target: Target, mode: GenerationMode) 
         if (operation.method.upper(), operation.path) not in ENDING:
             answers += drive(operation, mode, target)
     print(json.dumps({"mode": mode.value, "operations": len(operations), **answers}))
-    assert answers.total() > 5 * len(operations)
+    assert answers.total() > 2 * len(operations)
     if mode is GenerationMode.POSITIVE:
         assert answers["2xx"] > len(operations) / 2, "most requests came to nothing"

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from ..db import Connections
 from ..settings import Settings
 
 CHANNEL = "headrace"
@@ -45,7 +46,9 @@ class Wire:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Wire]:
     """A wire of its own for as long as the block lasts. Raises one of BROKEN."""
-    engine = create_async_engine(settings.url, poolclass=NullPool, connect_args={"server_settings": _NAMED})
+    connections = Connections()
+    making = {"server_settings": _NAMED, "async_creator_fn": connections.connect}
+    engine = create_async_engine(settings.url, poolclass=NullPool, connect_args=making)
     try:
         async with asyncio.timeout(_TIMEOUT_S):
             pooled = await engine.raw_connection()
@@ -58,3 +61,4 @@ async def opened(settings: Settings) -> AsyncIterator[Wire]:
             pooled.invalidate()
     finally:
         await engine.dispose()
+        connections.end()
