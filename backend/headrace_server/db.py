@@ -54,15 +54,20 @@ class Connections:
 
     def __init__(self) -> None:
         self._made: WeakSet[asyncpg.Connection] = WeakSet()
+        self._ended = False
 
     async def connect(self, *args: Any, **options: Any) -> asyncpg.Connection:
-        """As ``asyncpg.connect``: an engine's ``async_creator_fn``."""
+        """As ``asyncpg.connect``: an engine's ``async_creator_fn``. Raises ConnectionError after the end."""
         made = await asyncpg.connect(*args, **options)
+        if self._ended:
+            made.terminate()
+            raise ConnectionError("this server is stopping")
         self._made.add(made)
         return made
 
     def end(self) -> None:
-        """Cut those that are still open."""
+        """Cut those that are still open, and refuse later ones."""
+        self._ended = True
         for connection in list(self._made):
             if not connection.is_closed():
                 connection.terminate()
