@@ -141,8 +141,10 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection."""
-        await self.engine.dispose()
-        self._connections.end()
+        try:
+            await self.engine.dispose()
+        finally:
+            self._connections.end()
 
 
 def announce(session: AsyncSession, event: object) -> None:

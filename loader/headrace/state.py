@@ -263,8 +263,6 @@ def _damage() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        if isinstance(error, StateError):
-            raise
         what = f"{type(error).__name__}: {error}"
         raise StateError(f"the state is damaged ({what}); load an earlier checkpoint") from error
 

@@ -3,11 +3,12 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
 from ..fields import Name
 from ..jobs import access
 from ..projects import service as projects
+from ..projects.endpoints import ProjectName
 from ..work import Work, reading, writing
 from . import rules, service
 from .schemas import (
@@ -25,7 +26,6 @@ from .schemas import (
 )
 
 router = APIRouter(tags=["alerts"])
-ProjectName = Annotated[Name, Path()]
 Reader = Annotated[Work, reading("read")]
 Operator = Annotated[Work, writing("operate")]
 Admin = Annotated[Work, writing("administer")]

@@ -60,5 +60,5 @@ async def opened(settings: Settings) -> AsyncIterator[Wire]:
             connection.terminate()
             pooled.invalidate()
     finally:
-        await engine.dispose()
         connections.end()
+        await engine.dispose()

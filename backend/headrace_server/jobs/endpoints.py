@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from ..fields import Name
 from ..idempotency.route import RepeatableRoute
 from ..projects import service as projects
+from ..projects.endpoints import ProjectName
 from ..work import Work, reading, writing
 from . import access, service
 from .schemas import (
@@ -27,16 +27,14 @@ JobId = Annotated[str, Path(max_length=64, description="the job's id (a UUID)")]
 
 
 @router.post("/projects/{project}/jobs")
-async def create_job(
-    project: Annotated[Name, Path()], body: JobCreate, work: Annotated[Work, writing("ingest")]
-) -> Job:
+async def create_job(project: ProjectName, body: JobCreate, work: Annotated[Work, writing("ingest")]) -> Job:
     """Register a job; the same name gives the same job, however many call at once."""
     return await service.register(work, await projects.find(work, project), body)
 
 
 @router.get("/projects/{project}/jobs")
 async def list_jobs(
-    project: Annotated[Name, Path()],
+    project: ProjectName,
     work: Annotated[Work, reading("read")],
     wanted: Annotated[JobQuery, Query()],
 ) -> JobPage:

@@ -3,16 +3,15 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
-from ..fields import Name
 from ..projects import service as projects
+from ..projects.endpoints import ProjectName
 from ..work import Work, reading, writing
 from . import service
 from .schemas import ApiKeyPage, KeyCreate, NewApiKey
 
 router = APIRouter(tags=["keys"])
-ProjectName = Annotated[Name, Path()]
 
 
 @router.get("/projects/{project}/keys")

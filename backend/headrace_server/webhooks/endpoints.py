@@ -3,10 +3,10 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 
-from ..fields import Name
 from ..projects import service as projects
+from ..projects.endpoints import ProjectName
 from ..work import Work, reading, writing
 from . import service
 from .schemas import (
@@ -20,7 +20,6 @@ from .schemas import (
 )
 
 router = APIRouter(tags=["webhooks"])
-ProjectName = Annotated[Name, Path()]
 Reader = Annotated[Work, reading("administer")]
 Admin = Annotated[Work, writing("administer")]
 
