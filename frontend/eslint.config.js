@@ -5,7 +5,19 @@ import reactHooks from "eslint-plugin-react-hooks";
 import globals from "globals";
 import tseslint from "typescript-eslint";
 
-const features = ["login", "jobs", "job", "ranks", "mix", "history"];
+const features = [
+  "login",
+  "jobs",
+  "compare",
+  "job",
+  "ranks",
+  "mix",
+  "history",
+  "trace",
+  "alerts",
+  "settings",
+  "system",
+];
 const shared = ["api", "charts", "components", "lib"];
 
 /** shared → features → app, and no feature knows another; only tests may use src/testing. */

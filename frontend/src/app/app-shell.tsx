@@ -1,10 +1,11 @@
-import { Link, Outlet } from "@tanstack/react-router";
+import { Outlet } from "@tanstack/react-router";
 
 import { useLiveUpdates } from "@/api/live/use-live-updates";
 
 import classes from "./app-shell.module.css";
 import { ColorSchemeSwitch } from "./color-scheme-switch";
 import { LiveIndicator } from "./live-indicator";
+import { MainNav } from "./main-nav";
 import { SessionMenu } from "./session-menu";
 import { useLoginWhenAsked } from "./use-login-when-asked";
 
@@ -18,12 +19,7 @@ export function AppShell() {
         Skip to the page
       </a>
       <header className={classes.header}>
-        <nav aria-label="Main">
-          <Link to="/jobs" className={classes.brand} activeOptions={{ includeSearch: false }}>
-            <img src="/favicon.svg" alt="" width="20" height="20" />
-            Headrace
-          </Link>
-        </nav>
+        <MainNav />
         <div className={classes.tools}>
           <LiveIndicator />
           <ColorSchemeSwitch />
