@@ -175,7 +175,7 @@ def test_a_store_that_goes_away_stops_the_run_by_name(
 
 
 def fetching() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("headrace-")]
+    return [thread for thread in threading.enumerate() if thread.name == "headrace-fetch"]
 
 
 def test_close_is_quick_while_the_store_hangs(sources: list[Source], proxy: Proxy) -> None:

@@ -41,7 +41,7 @@ class RefusedError(Exception):
 
 
 # Of its own, so that a name server that hangs keeps nobody else's threads.
-_resolving = ThreadPoolExecutor(max_workers=8, thread_name_prefix="headrace-resolve")
+_resolving = ThreadPoolExecutor(max_workers=8, thread_name_prefix="webhook-resolve")
 
 
 async def resolve(host: str, port: int) -> list[str]:

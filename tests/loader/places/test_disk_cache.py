@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import random
@@ -50,7 +51,12 @@ def bytes_of(size: int, value: int = 1) -> Memory:
 
 
 def on_disk(folder: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in folder.glob("??/*")}
+    """Bytes by name, of what is still there when it is looked at: others may be removing files meanwhile."""
+    sizes: dict[str, int] = {}
+    for path in folder.glob("??/*"):
+        with contextlib.suppress(FileNotFoundError):
+            sizes[path.name] = path.stat().st_size
+    return sizes
 
 
 def test_what_was_put_comes_back_in_this_process_and_in_others(folder: Path) -> None:
@@ -162,29 +168,32 @@ def test_left_overs_of_the_dead_are_removed_and_those_of_the_living_are_not(fold
     assert kept.exists()
 
 
+def worker_on(seed: int, limit: int, is_to_be_killed: bool) -> subprocess.Popen[bytes]:
+    rounds = "4000" if is_to_be_killed else "300"
+    command = [sys.executable, "-c", WORKER, str(seed), str(limit), rounds]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 def test_many_processes_and_sudden_deaths(folder: Path) -> None:
     """I01: 8 processes on the same ranges, some killed at any moment; the limit holds and no bytes are ever wrong."""
     limit = 40_000
     dice = random.Random(3)
     for round_ in range(2):
-        workers = [
-            subprocess.Popen(
-                [sys.executable, "-c", WORKER, str(10 * round_ + number), str(limit), "4000" if number < 4 else "300"],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            for number in range(8)
-        ]
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == b"ready\n"
-        for worker in workers[:4]:
-            time.sleep(dice.uniform(0, 0.03))
-            os.kill(worker.pid, signal.SIGKILL)
-            assert sum(on_disk(folder).values()) <= limit
-        for number, worker in enumerate(workers):
-            _, complaint = worker.communicate(timeout=60)
-            assert worker.returncode == (-signal.SIGKILL if number < 4 else 0), complaint.decode()
+        with contextlib.ExitStack() as started:
+            workers = [started.enter_context(worker_on(10 * round_ + number, limit, number < 4)) for number in range(8)]
+            for worker in workers:
+                assert worker.stdout is not None
+                assert worker.stdout.readline() == b"ready\n"
+            for worker in workers[:4]:
+                time.sleep(dice.uniform(0, 0.03))
+                os.kill(worker.pid, signal.SIGKILL)
+                with (folder / "total").open("rb") as total:
+                    # Nothing comes or goes meanwhile.
+                    fcntl.flock(total, fcntl.LOCK_EX)
+                    assert sum(on_disk(folder).values()) <= limit
+            for number, worker in enumerate(workers):
+                _, complaint = worker.communicate(timeout=60)
+                assert worker.returncode == (-signal.SIGKILL if number < 4 else 0), complaint.decode()
     DiskCache(limit)
     left = on_disk(folder)
     assert not [name for name in left if name.endswith(".tmp")]
