@@ -8,7 +8,8 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   forbidOnly: true,
-  retries: 0,
+  // What passes the second time is told as flaky, and to be mended.
+  retries: 1,
   maxFailures: 5,
   timeout: 90_000,
   expect: { timeout: 20_000 },
