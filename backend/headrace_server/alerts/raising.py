@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from ..db import announce
+from ..events.announcements import AlertMoved
 from ..models import AlertEvent, AlertRule, Attempt, Job, Json
 from ..webhooks import outbox
 from ..webhooks.kinds import EventKind
@@ -43,6 +45,11 @@ def raised(rule: AlertRule, job: Job, attempt: Attempt, reading: Reading, step: 
 def resolve(alert: AlertEvent, resolution: str, now: float) -> None:
     """Resolve an alert that is open; ``resolution`` says why."""
     alert.state, alert.resolved_at, alert.resolution = "resolved", now, resolution
+
+
+def moved(session: AsyncSession, alert: AlertEvent) -> None:
+    """Announce the state that an alert has come to."""
+    announce(session, AlertMoved(alert.job_id, alert.uuid, alert.state))
 
 
 def facts_of(row: repository.Described) -> Json:

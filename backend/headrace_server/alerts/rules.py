@@ -154,6 +154,7 @@ async def delete(work: Work, project: Project, rule_id: uuid.UUID) -> None:
     alerts = await repository.open_alerts(work.session, row.id)
     for alert in alerts:
         raising.resolve(alert, "the rule was deleted", work.now)
+        raising.moved(work.session, alert)
     await raising.tell(work.session, [alert for alert in alerts if alert.announced], work.now)
     await repository.drop_states(work.session, row.id)
     audit.record(work, "alert_rule.delete", project_id=project.id, before=_shown(row))

@@ -88,6 +88,7 @@ async def acknowledge(work: Work, alert_id: uuid.UUID, body: Acknowledgement) ->
         raise ConflictError(f"the alert was resolved ({alert.resolution}); only an open one can be acknowledged")
     alert.state, alert.acknowledged_at = "acknowledged", work.now
     alert.acknowledged_by, alert.comment = work.principal.label, body.comment
+    raising.moved(work.session, alert)
     audit.record(
         work,
         "alert.acknowledge",

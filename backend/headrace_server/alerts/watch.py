@@ -58,6 +58,7 @@ class _Look:
         """Resolve an alert if there is one; nobody is told of the end of what they were not told of."""
         if alert is not None:
             raising.resolve(alert, resolution, self.now)
+            raising.moved(self.session, alert)
             self.num_changes += 1
             if alert.announced:
                 self.tell(alert)
@@ -146,11 +147,13 @@ async def _decide_one(at: _Look, rule: AlertRule, job: Job, attempt: Attempt) ->
         at.session.add(alert)
         await at.session.flush()
         at.num_changes += 1
+        raising.moved(at.session, alert)
     elif change == "resolve":
         at.resolve(alert, reading.words)
         alert = None
     if alert is not None and alert.state == "firing" and not alert.announced and not at.muted(rule, job):
         alert.announced = True
+        raising.moved(at.session, alert)
         at.tell(alert)
     await _keep(at, state, rule, job, attempt, new, alert)
 

@@ -26,6 +26,7 @@ async def carry_out(work: Work, job: Job, row: MixChange, late_s: float | None) 
     made = await versions.add(work, job, await mix.newest(work, job), change, f"mix.{row.kind}")
     row.state, row.why, row.version = "done", None, made.version
     row.late_s, row.settled_at = late_s, work.now
+    outcome.moved(work.session, row)
     for follower in await repository.followers(work.session, row.id):
         follower.base_version = made.version
 

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..audit import service as audit
 from ..db import announce
-from ..events.announcements import JobChanged
+from ..events.announcements import ChangeMoved, JobChanged
 from ..models import Job, MixChange, MixVersion
 from ..work import Work
 from . import repository
@@ -53,7 +53,13 @@ def _record(work: Work, job: Job, row: MixChange, what: str, before: str | None,
         after=shown(row),
         reason=why,
     )
+    moved(work.session, row)
     announce(work.session, JobChanged(job.id))
+
+
+def moved(session: AsyncSession, row: MixChange) -> None:
+    """Announce the state that a change has come to."""
+    announce(session, ChangeMoved(row.job_id, row.uuid, row.state))
 
 
 async def note_superseded(work: Work, job: Job, numbers: Sequence[int], by: MixVersion) -> None:
@@ -69,3 +75,4 @@ async def note_agreed(session: AsyncSession, job: Job, version: int) -> None:
     for row in await repository.became(session, job.id, [version]):
         if row.state == "needs_attention":
             row.state, row.why = "done", None
+            moved(session, row)

@@ -35,3 +35,21 @@ class ActivationRecorded:
     attempt_id: int
     attempt: UUID
     revision: str
+
+
+@dataclass(frozen=True)
+class ChangeMoved:
+    """A change that waits was made, or came to this state; told at once here, within a second by replicas."""
+
+    job_id: int
+    change: UUID
+    state: str
+
+
+@dataclass(frozen=True)
+class AlertMoved:
+    """An alert was raised, or came to this state; told at once here, within a second by replicas."""
+
+    job_id: int
+    alert: UUID
+    state: str

@@ -11,7 +11,7 @@ from ..errors import StreamsFullError
 from .announcements import MixChanged
 from .followers import Followers
 
-EventName = Literal["snapshot", "job", "mix", "activation", "version", "ping", "resync", "end"]
+EventName = Literal["snapshot", "job", "mix", "activation", "change", "alert", "version", "ping", "resync", "end"]
 _MAX_WAITING = 500
 _SNAPSHOTS_AT_ONCE = 4
 _RETRY_AFTER_S = 10

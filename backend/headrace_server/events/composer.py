@@ -6,15 +6,17 @@ process heard of no change: that is how a rank's silence, and what another repli
 
 import asyncio
 import logging
+from dataclasses import asdict
+from uuid import UUID
 
 from ..jobs import access
 from ..jobs.summary import summarise
 from ..mix import activation as activations
 from ..mix import service as mixes
 from ..runtime import Runtime
-from .announcements import ActivationRecorded, JobChanged, MixChanged, MixProgressed
+from .announcements import ActivationRecorded, AlertMoved, ChangeMoved, JobChanged, MixChanged, MixProgressed
 from .broker import Event
-from .schemas import ActivationEvent, JobEvent, MixEvent
+from .schemas import ActivationEvent, AlertEvent, ChangeEvent, JobEvent, MixEvent
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,7 @@ class Composer:
         self._dirty |= {change.job_id for change in changes if isinstance(change, JobChanged)}
         await self._tell_mix({(c.job_id, c.version) for c in changes if isinstance(c, MixChanged | MixProgressed)})
         await self._tell_activations([change for change in changes if isinstance(change, ActivationRecorded)])
+        await self._tell_moves([change for change in changes if isinstance(change, ChangeMoved | AlertMoved)])
         now = asyncio.get_running_loop().time()
         if now >= self._next_look:
             self._next_look = now + _LOOK_AROUND_S
@@ -88,3 +91,20 @@ class Composer:
             if found is not None:
                 event = ActivationEvent(job=job.uuid, activation=found)
                 self._runtime.broker.publish(job.project_id, job.uuid, Event("activation", event.model_dump_json()))
+
+    async def _tell_moves(self, moves: list[ChangeMoved | AlertMoved]) -> None:
+        """Which change or alert came to which state; who shows it asks for it."""
+        if not moves:
+            return
+        async with self._runtime.database.read() as session:
+            jobs = {job.id: job for job in await access.by_ids(session, sorted({move.job_id for move in moves}))}
+        for move in dict.fromkeys(moves):
+            job = jobs[move.job_id]
+            self._runtime.broker.publish(job.project_id, job.uuid, _moved(job.uuid, move))
+
+
+def _moved(job: UUID, move: ChangeMoved | AlertMoved) -> Event:
+    fields = {"job": job, **{name: value for name, value in asdict(move).items() if name != "job_id"}}
+    if isinstance(move, ChangeMoved):
+        return Event("change", ChangeEvent.model_validate(fields).model_dump_json())
+    return Event("alert", AlertEvent.model_validate(fields).model_dump_json())

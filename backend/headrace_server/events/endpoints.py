@@ -50,7 +50,8 @@ async def stream_events(
     _: Place,
     job: Annotated[list[UUID] | None, Query(max_length=200)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Server-sent events: `snapshot` first, then `job`, `mix`, `activation` as they happen, `ping` every 15 s.
+    """Server-sent events: `snapshot` first, then `job`, `mix`, `activation`, `change`, `alert` as they happen, `ping`
+    every 15 s.
 
     `end` comes last when the server closes. 503 with Retry-After when it holds no more streams.
     """

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from ..mix import service as mixes
 from ..runtime import Runtime
 from . import repository, wire
-from .announcements import ActivationRecorded, JobChanged, MixChanged, MixProgressed
+from .announcements import ActivationRecorded, AlertMoved, ChangeMoved, JobChanged, MixChanged, MixProgressed
 from .wire import Wire
 
 log = logging.getLogger(__name__)
@@ -133,6 +133,8 @@ class Fanout:
                 for c in pending
                 if isinstance(c, ActivationRecorded)
             ],
+            "changes": [[c.job_id, str(c.change), c.state] for c in pending if isinstance(c, ChangeMoved)],
+            "alerts": [[c.job_id, str(c.alert), c.state] for c in pending if isinstance(c, AlertMoved)],
         }
         text = self._written({name: items for name, items in body.items() if items})
         return self._written({"all": True}) if too_many or len(text) > wire.MAX_PAYLOAD_BYTES else text
@@ -152,6 +154,8 @@ class Fanout:
                 ActivationRecorded(int(job), int(attempt), UUID(uuid), str(revision))
                 for job, attempt, uuid, revision in body.get("activations", ())
             ]
+            changes += [ChangeMoved(int(job), UUID(uuid), str(state)) for job, uuid, state in body.get("changes", ())]
+            changes += [AlertMoved(int(job), UUID(uuid), str(state)) for job, uuid, state in body.get("alerts", ())]
         except (ValueError, TypeError, KeyError, AttributeError):
             log.warning("another process told what can't be read: %.80r", payload)
             return

@@ -1097,7 +1097,8 @@ export interface paths {
         };
         /**
          * Stream Events
-         * @description Server-sent events: `snapshot` first, then `job`, `mix`, `activation` as they happen, `ping` every 15 s.
+         * @description Server-sent events: `snapshot` first, then `job`, `mix`, `activation`, `change`, `alert` as they happen, `ping`
+         *     every 15 s.
          *
          *     `end` comes last when the server closes. 503 with Retry-After when it holds no more streams.
          */
@@ -1340,6 +1341,27 @@ export interface components {
             resolved_at: string | null;
             /** Resolution */
             resolution: string | null;
+        };
+        /**
+         * AlertEvent
+         * @description ``event: alert``: an alert was raised, acknowledged or resolved, or is about to be told of.
+         */
+        AlertEvent: {
+            /**
+             * Job
+             * Format: uuid
+             */
+            job: string;
+            /**
+             * Alert
+             * Format: uuid
+             */
+            alert: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "firing" | "acknowledged" | "resolved";
         };
         /**
          * AlertMute
@@ -1756,6 +1778,27 @@ export interface components {
         ChangeDecision: {
             /** Reason */
             reason?: string | null;
+        };
+        /**
+         * ChangeEvent
+         * @description ``event: change``: a change of the mix that waits was made, or came to this state.
+         */
+        ChangeEvent: {
+            /**
+             * Job
+             * Format: uuid
+             */
+            job: string;
+            /**
+             * Change
+             * Format: uuid
+             */
+            change: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "awaiting_approval" | "scheduled" | "done" | "needs_attention" | "rejected" | "cancelled" | "dismissed" | "replaced" | "expired";
         };
         /**
          * ChangeRejection

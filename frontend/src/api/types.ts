@@ -4,6 +4,7 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type ActivationEvent = Schemas["ActivationEvent"];
+export type ChangeEvent = Schemas["ChangeEvent"];
 export type Figure = Schemas["Figure"];
 export type FigureBody = Schemas["PlotlyFigure"];
 export type FigureTable = Schemas["FigureTable"];

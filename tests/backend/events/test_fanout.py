@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from statistics import median
@@ -13,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from headrace_server.events import fanout as fanouts
 from headrace_server.events import service, wire
-from headrace_server.events.announcements import JobChanged, MixProgressed
+from headrace_server.events.announcements import AlertMoved, JobChanged, MixProgressed
 from headrace_server.events.fanout import Fanout
 from headrace_server.settings import Settings
 
@@ -101,6 +102,29 @@ async def test_how_far_a_version_came_and_what_was_sealed_follow_within_seconds(
                 data = json.loads(event.data)
                 applied |= event.name == "mix" and data["version"]["life"]["state"] == "applied"
                 advanced |= event.name == "job" and data["step"] == 20
+
+
+async def test_a_change_that_waits_is_heard_of_by_the_other_replicas_streams(pair: Pair) -> None:
+    here, there = pair
+    job, _ = await here.running_job()
+    async with aclosing(service.stream(there.runtime, SOMEBODY, None, welcome)) as browser:
+        await following(browser, "snapshot")
+        body = {"weights": EVEN, "reason": "a plan", "at_step": 900_000}
+        made = await here.operator.post(f"{job}/mix/changes", json=body, headers={"If-Match": '"v1"'})
+        told = await following(browser, "change")
+        assert told == {"job": job[-36:], "change": made.json()["id"], "state": "scheduled"}
+
+
+async def test_alerts_travel_in_the_digest(pair: Pair) -> None:
+    here, there = pair
+    sender, hearer = Fanout(here.runtime), Fanout(there.runtime)
+    moved = AlertMoved(7, uuid.uuid4(), "firing")
+    sender.committed([moved])
+    digest = sender._digest()
+    assert digest is not None
+    with there.runtime.broker.listening(None, None):
+        hearer.heard(digest)
+        assert moved in there.runtime.broker.take_changes()
 
 
 async def test_storing_reports_tells_nothing_itself(pair: Pair) -> None:

@@ -13,6 +13,7 @@ from headrace_server.events import service
 from headrace_server.events.broker import Event
 from headrace_server.principal import EVERYTHING, Principal
 
+from tests.backend.alerts.looking import ALERTS, RULES, watched
 from tests.backend.builders import activation_body, record
 from tests.backend.world import World
 
@@ -139,3 +140,34 @@ async def test_a_stream_ends_when_the_server_closes(world: World) -> None:
         await following(events, "snapshot")
         world.runtime.broker.close()
         assert [event.name async for event in events] == ["end"]
+
+
+async def test_a_change_that_waits_is_told_as_it_is_made_and_as_it_ends(world: World) -> None:
+    job, _ = await world.running_job()
+    body = {"weights": {"web": 1, "code": 1, "legal": 0}, "reason": "a plan", "at_step": 900_000}
+    async with aclosing(service.stream(world.runtime, SOMEBODY, None, welcome)) as events:
+        await following(events, "snapshot")
+        made = await world.operator.post(f"{job}/mix/changes", json=body, headers={"If-Match": '"v1"'})
+        assert made.status_code == 201, made.text
+        told = await following(events, "change")
+        assert told == {"job": job[-36:], "change": made.json()["id"], "state": "scheduled"}
+        assert (await world.operator.delete(f"{job}/mix/changes/{told['change']}")).status_code == 200
+        assert (await following(events, "change"))["state"] == "cancelled"
+
+
+async def test_an_alert_is_told_as_it_fires_and_as_it_is_acknowledged(world: World) -> None:
+    found = await watched(world)
+    rule = await found.rule("rank_lost")
+    async with aclosing(service.stream(world.runtime, SOMEBODY, None, welcome)) as events:
+        await following(events, "snapshot")
+        await found.look(600, 0)
+        told = await following(events, "alert")
+        [alert] = await found.alerts()
+        assert told == {"job": found.job[-36:], "alert": alert["id"], "state": "firing"}
+        reply = await found.admin.post(f"{ALERTS}/{alert['id']}/acknowledge", json={"comment": "on it"})
+        assert reply.status_code == 200, reply.text
+        while told["state"] == "firing":
+            told = await following(events, "alert")
+        assert told["state"] == "acknowledged"
+        assert (await found.admin.delete(f"{RULES}/{rule['id']}")).status_code == 204
+        assert (await following(events, "alert"))["state"] == "resolved"

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { job, JOB_ID, mixVersion } from "@/testing/fixtures";
 
+import { changesQuery } from "../queries/changes";
 import { figureQuery } from "../queries/figure";
 import { jobQuery } from "../queries/job";
 import { jobsQuery } from "../queries/jobs";
@@ -82,8 +83,25 @@ it("asks for everything but the session again after a snapshot", () => {
   expect(client.getQueryState(["session"])?.isInvalidated).toBe(false);
 });
 
+it("asks for the changes of a job again when one moved, and for alerts when one did", () => {
+  const changes = changesQuery(JOB_ID).queryKey;
+  client.setQueryData(changes, { pages: [], pageParams: [] });
+  client.setQueryData(["alerts", "list"], []);
+  applyEvent(client, throttle, {
+    name: "change",
+    data: { job: JOB_ID, change: "00000000-0000-4000-8000-000000000009", state: "scheduled" },
+  });
+  expect(client.getQueryState(changes)?.isInvalidated).toBe(true);
+  expect(client.getQueryState(["alerts", "list"])?.isInvalidated).toBe(false);
+  applyEvent(client, throttle, {
+    name: "alert",
+    data: { job: JOB_ID, alert: "a", state: "firing" },
+  });
+  expect(client.getQueryState(["alerts", "list"])?.isInvalidated).toBe(true);
+});
+
 it("leaves everything as it is after an event it does not know", () => {
   client.setQueryData(listKey, { pages: [], pageParams: [] });
-  applyEvent(client, throttle, { name: "alert", data: {} });
+  applyEvent(client, throttle, { name: "weather", data: {} });
   expect(client.getQueryState(listKey)?.isInvalidated).toBe(false);
 });

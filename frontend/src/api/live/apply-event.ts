@@ -1,16 +1,24 @@
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 
+import { changesKey } from "../queries/changes";
 import { figuresKey } from "../queries/figure";
 import { jobKey, jobQuery } from "../queries/job";
 import { mixKey, mixQuery, versionsKey } from "../queries/mix";
 import { ranksQuery } from "../queries/ranks";
-import type { ActivationEvent, JobPage, JobSummary, MixEvent, SnapshotEvent } from "../types";
+import type {
+  ActivationEvent,
+  ChangeEvent,
+  JobPage,
+  JobSummary,
+  MixEvent,
+  SnapshotEvent,
+} from "../types";
 
 import type { LiveEvent } from "./event-stream";
 import type { KeyedThrottle } from "./throttle";
 
 /** The events the server sends, by name. */
-export const EVENT_NAMES = ["snapshot", "job", "mix", "activation"] as const;
+export const EVENT_NAMES = ["snapshot", "job", "mix", "activation", "change", "alert"] as const;
 
 function patchJob(client: QueryClient, job: JobSummary): boolean {
   client.setQueryData(jobQuery(job.id).queryKey, (old) =>
@@ -71,5 +79,11 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
       );
       break;
     }
+    case "change":
+      void client.invalidateQueries({ queryKey: changesKey((event.data as ChangeEvent).job) });
+      break;
+    case "alert":
+      throttle.run("alerts", () => void client.invalidateQueries({ queryKey: ["alerts"] }));
+      break;
   }
 }
