@@ -6,6 +6,7 @@ import classes from "./app-shell.module.css";
 import { ColorSchemeSwitch } from "./color-scheme-switch";
 import { LiveIndicator } from "./live-indicator";
 import { MainNav } from "./main-nav";
+import { NumberStyleSwitch } from "./number-style-switch";
 import { SessionMenu } from "./session-menu";
 import { useLoginWhenAsked } from "./use-login-when-asked";
 
@@ -22,6 +23,7 @@ export function AppShell() {
         <MainNav />
         <div className={classes.tools}>
           <LiveIndicator />
+          <NumberStyleSwitch />
           <ColorSchemeSwitch />
           <SessionMenu />
         </div>

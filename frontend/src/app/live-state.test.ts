@@ -16,6 +16,11 @@ it("is cut off without answers, or after silence", () => {
   expect(liveState({ ...connection, stream: "down" }, NOW + 30_000)).toBe("cut-off");
 });
 
+it("is cut off when an open stream has missed its ping", () => {
+  expect(liveState(connection, NOW + 19_000)).toBe("live");
+  expect(liveState(connection, NOW + 21_000)).toBe("cut-off");
+});
+
 it("says how old the page is", () => {
   expect(liveText("cut-off", NOW, NOW + 40_000)).toBe("Not live: last update 40 s ago, retrying");
   expect(liveText("polling", NOW, NOW + 3000)).toBe("Not live: polling, last update 3 s ago");

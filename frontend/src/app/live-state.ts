@@ -12,9 +12,10 @@ export function liveState(
   { stream, answering, lastContactMs }: Connection,
   nowMs: number,
 ): LiveState {
-  if (stream === "open") return "live";
   const silent = lastContactMs !== null && nowMs - lastContactMs > CUT_OFF_MS;
-  if (!answering || silent) return "cut-off";
+  if (silent) return "cut-off";
+  if (stream === "open") return "live";
+  if (!answering) return "cut-off";
   return stream === "connecting" ? "connecting" : "polling";
 }
 

@@ -50,7 +50,11 @@ it("shows the numbers of the chart as a table, with units, six digits and a dash
   await userEvent.click(screen.getByText("Table"));
   const region = screen.getByRole("region", { name: "Loss by source, as a table" });
   const rows = within(region).getAllByRole("row");
-  expect(rows.map((row) => row.textContent)).toEqual(["stepcode nats", "1,2042.12346", "1,205–"]);
+  expect(rows.map((row) => row.textContent)).toEqual([
+    "stepcode nats",
+    "1\u202f2042.12346",
+    "1\u202f205–",
+  ]);
 });
 
 it("still has the numbers when the picture can't be drawn", async () => {

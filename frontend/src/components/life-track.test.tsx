@@ -15,7 +15,7 @@ it("shows every stage with its time and how long it took", () => {
   const [proposed, seen, agreed, applied] = stages();
   expect(proposed).toMatch(/^Proposed/);
   expect(seen).toMatch(/^Seen.* \+0\.4 s$/);
-  expect(agreed).toMatch(/^Agreed at step 1,204.* \+1\.0 s$/);
+  expect(agreed).toMatch(/^Agreed at step 1\s204.* \+1\.0 s$/);
   expect(applied).toMatch(/^Applied on 2 of 2 ranks.* \+2\.0 s$/);
 });
 

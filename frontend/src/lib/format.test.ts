@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 
 import {
   formatBytes,
@@ -12,6 +12,7 @@ import {
   percentText,
   plural,
 } from "./format";
+import { setNumberStyle } from "./number-style";
 import { bytes, millis, percentToPpm, ppm, share, tokensPerSecond } from "./units";
 
 describe("formatMetric", () => {
@@ -24,6 +25,21 @@ describe("formatMetric", () => {
     [999_999, "1.00 M"],
     [1e14, "100 T"],
   ])("%d is %s", (value, text) => expect(formatMetric(value)).toBe(text));
+});
+
+describe("numbers in full", () => {
+  afterEach(() => setNumberStyle("si"));
+
+  it.each([
+    [0.123456, "0.123"],
+    [999, "999"],
+    [1000, "1\u202f000"],
+    [1_234_567.8, "1\u202f234\u202f568"],
+  ])("%d is %s", (value, text) => {
+    setNumberStyle("full");
+    expect(formatMetric(value)).toBe(text);
+    expect(localStorage.getItem("headrace-numbers")).toBe("full");
+  });
 });
 
 describe("weights", () => {
@@ -71,5 +87,5 @@ it("gives every measure its unit", () => {
   expect(formatBytes(bytes(512))).toBe("512 B");
   expect(formatBytes(bytes(1_572_864_000))).toBe("1.46 GiB");
   expect(plural(1, "rank")).toBe("1 rank");
-  expect(plural(2048, "rank")).toBe("2,048 ranks");
+  expect(plural(2048, "rank")).toBe("2\u202f048 ranks");
 });

@@ -1,13 +1,16 @@
+import { numberStyle } from "./number-style";
 import type { Bytes, Millis, Ppm, Share, Tokens, TokensPerSecond } from "./units";
 
 /** What stands where a value is not known yet. */
 export const UNKNOWN = "–";
 
+/** Between groups of three digits: narrow, and no line breaks there. */
+export const THIN_SPACE = "\u202f";
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const MINUS = "−";
 
-/** `1204` → `1,204`. */
-export const formatCount = (value: number) => whole.format(value);
+/** `1204` → `1 204`, with a thin space. */
+export const formatCount = (value: number) => whole.format(value).replaceAll(",", THIN_SPACE);
 
 const SCALES: readonly (readonly [number, string])[] = [
   [1e15, "P"],
@@ -17,8 +20,12 @@ const SCALES: readonly (readonly [number, string])[] = [
   [1e3, "k"],
 ];
 
-/** Three significant digits and a metric prefix: `1234567` → `1.23 M`; below 1,000 as it is. */
+/**
+ * A large quantity as the reader wants it. Three significant digits and a metric prefix: `1234567` → `1.23 M`;
+ * or in full: `1 234 567`. Below 1,000 three significant digits either way.
+ */
 export function formatMetric(value: number): string {
+  if (numberStyle() === "full" && Math.abs(value) >= 999.5) return formatCount(value);
   // 999.5 k would print as "1000 k": a value that rounds up takes the next prefix.
   const scale = SCALES.find(([size]) => Math.abs(value) >= size * 0.9995);
   if (scale === undefined) return String(Number(value.toPrecision(3)));

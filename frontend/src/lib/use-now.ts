@@ -1,11 +1,18 @@
 import { useEffect, useState } from "react";
 
-/** The time in milliseconds, renewed every `everyMs`. */
+/** The time in milliseconds, renewed every `everyMs` while the page is shown, and as soon as it is shown again. */
 export function useNow(everyMs = 1000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
+    const tick = () => {
+      if (!document.hidden) setNow(Date.now());
+    };
+    const timer = setInterval(tick, everyMs);
+    document.addEventListener("visibilitychange", tick);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", tick);
+    };
   }, [everyMs]);
   return now;
 }

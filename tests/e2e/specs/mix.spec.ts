@@ -19,7 +19,7 @@ async function expectApplied(page: Page, version: number): Promise<void> {
   const track = page.getByRole("list", { name: `Life of v${version}` });
   const all = `Applied on ${environment.ranks} of ${environment.ranks} ranks`;
   await expect(track.getByText(all)).toBeVisible({ timeout: 60_000 });
-  await expect(track.getByText(/^Agreed at step [\d,]+$/)).toBeVisible();
+  await expect(track.getByText(/^Agreed at step [\d\s]+$/)).toBeVisible();
   await expect(track.getByText("not yet")).toHaveCount(0);
 }
 

@@ -30,11 +30,14 @@ const latest = () => {
   return source;
 };
 
+let closeOpened: (() => void) | undefined;
+
 function open() {
   const onEvent = vi.fn();
   const onState = vi.fn();
   const onContact = vi.fn();
   const close = openEventStream({ url: "/events", names: ["job"], onEvent, onContact, onState });
+  closeOpened = close;
   return { onEvent, onState, onContact, close };
 }
 
@@ -45,6 +48,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  closeOpened?.();
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
@@ -100,4 +104,43 @@ it("stays closed once closed", () => {
   vi.advanceTimersByTime(100_000);
   expect(opened()).toHaveLength(1);
   expect(latest().closed).toBe(true);
+});
+
+function setHidden(hidden: boolean) {
+  vi.spyOn(document, "hidden", "get").mockReturnValue(hidden);
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+
+it("has no stream while the page is hidden, and a new one as soon as it is shown", () => {
+  const { onState, close } = open();
+  latest().onopen?.();
+  setHidden(true);
+  expect(latest().closed).toBe(true);
+  expect(onState).toHaveBeenLastCalledWith("paused");
+  vi.advanceTimersByTime(600_000);
+  window.dispatchEvent(new Event("online"));
+  expect(opened()).toHaveLength(1);
+  setHidden(false);
+  expect(opened()).toHaveLength(2);
+  latest().onopen?.();
+  expect(onState).toHaveBeenLastCalledWith("open");
+  close();
+  setHidden(false);
+  expect(opened()).toHaveLength(2);
+});
+
+it("reconnects at once after the machine slept, and when the network is back", () => {
+  const { close } = open();
+  latest().onopen?.();
+  vi.advanceTimersByTime(6000);
+  expect(opened()).toHaveLength(1);
+  // Asleep: the clock goes on, timers don't.
+  vi.setSystemTime(Date.now() + 3_600_000);
+  vi.advanceTimersByTime(2000);
+  expect(opened()).toHaveLength(2);
+  expect(opened()[0]?.closed).toBe(true);
+  latest().onerror?.();
+  window.dispatchEvent(new Event("online"));
+  expect(opened()).toHaveLength(3);
+  close();
 });

@@ -38,7 +38,7 @@ it("says of each version who made it, why, what it changed and when it took effe
       .map((item) => item.textContent),
   ).toEqual(["code 40.00 % → 50.00 % (+10.00 pp)", "prose 40.00 % → 30.00 % (−10.00 pp)"]);
   expect(
-    within(row).getByText(/asked for step 1,200 · ramp of 100 steps · agreed at step 1,204/),
+    within(row).getByText(/asked for step 1 200 · ramp of 100 steps · agreed at step 1 204/),
   ).toBeDefined();
   expect(within(row).queryByRole("button")).toBeNull();
   const config = screen.getByRole("listitem", { name: "v1" });

@@ -31,7 +31,7 @@ it("says whether the job is healthy and fed, and which mix it trains on since wh
   expect(screen.getByText("running")).toBeDefined();
   expect(shown["Waiting for data"]).toBe("0.4 % fedmean over ranks");
   expect(shown["Ranks live"]).toBe("2 of 2attempt 1");
-  const since = await screen.findByText(/^v3 since step 1,204,/);
+  const since = await screen.findByText(/^v3 since step 1 204,/);
   expect(within(since).getByRole("time").getAttribute("title")).toBe("2026-11-30 10:00:01 UTC");
 });
 

@@ -9,6 +9,7 @@ import { StateBadge } from "@/components/state-badge";
 import { StepProgress } from "@/components/step-progress";
 import { Age } from "@/components/time";
 import { formatRate, formatTokens } from "@/lib/format";
+import { useNumberStyle } from "@/lib/number-style";
 import { ppm, share, tokens, tokensPerSecond } from "@/lib/units";
 
 import classes from "./job-header.module.css";
@@ -16,6 +17,7 @@ import { MixInForce } from "./mix-in-force";
 
 /** Answers at a glance: is the job healthy, is it fed, what mix does it train on and since when. */
 export function JobHeader({ job }: { job: Job }) {
+  useNumberStyle();
   return (
     <header>
       <p className={classes.crumbs}>

@@ -1,6 +1,7 @@
 import type { Job } from "@/api/types";
 import { SourceName } from "@/components/source-name";
 import { formatCount, formatMetric, formatPpm, formatPpmDelta, UNKNOWN } from "@/lib/format";
+import { useNumberStyle } from "@/lib/number-style";
 import { ppm } from "@/lib/units";
 
 import classes from "./job-page.module.css";
@@ -10,6 +11,7 @@ const hundredths = (value: number) => ppm(Math.round(value / 100) * 100);
 
 /** For each source: the share asked for, the share delivered, and how much there is of it. */
 export function SourcesTable({ job }: { job: Job }) {
+  useNumberStyle();
   const sizes = new Map(job.sources.map((source) => [source.name, source]));
   return (
     // A region that may scroll sideways must be reachable by keyboard.

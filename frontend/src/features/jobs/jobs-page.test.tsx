@@ -50,7 +50,7 @@ it("shows a job in one row, its pending change too, and dashes for what is not k
     .getAllByRole("cell")
     .map((cell) => cell.textContent);
   expect(texts[0]).toBe("running2 of 2 ranks report");
-  expect(texts[1]).toBe("1,500/ 10,00015.0 %");
+  expect(texts[1]).toBe("1\u202f500/ 10\u202f00015.0 %");
   expect(texts.slice(2, 5)).toEqual(["1.23 M tok/s", "2 / 2", "0.4 % fed"]);
   expect(texts[5]).toBe("v3 in forcev4 seen");
   expect(within(running).getByRole("img").getAttribute("aria-label")).toBe(
