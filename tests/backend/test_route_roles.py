@@ -31,6 +31,7 @@ OTHER_IDS = {
     "webhook",
     "delivery",
     "mute",
+    "rank",
 }
 
 
@@ -106,7 +107,10 @@ async def ask(client: httpx.AsyncClient, operation: Operation, path: str) -> htt
 async def ids(world: World) -> dict[str, str]:
     """A project and a job that exist; the rest is unknown, so that nothing is done to it."""
     job = await world.job()
-    unknown = {name: "mix" if name == "name" else "1" if name == "version" else str(uuid.uuid4()) for name in OTHER_IDS}
+    unknown = {
+        name: "mix" if name == "name" else "1" if name in ("version", "rank") else str(uuid.uuid4())
+        for name in OTHER_IDS
+    }
     return {"project": "default", "job": job.rpartition("/")[2], **unknown}
 
 

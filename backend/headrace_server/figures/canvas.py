@@ -41,11 +41,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Style:
-    """How to draw: which theme, what x is, and the marks."""
+    """How to draw: which theme, what x is, the marks, and the rank whose figure it is; None for all of them."""
 
     theme: ThemeName = "light"
     axis: Literal["step", "time"] = "step"
     marks: Sequence[Mark] = field(default_factory=tuple)
+    rank: int | None = None
 
     @property
     def colors(self) -> Theme:
@@ -183,7 +184,7 @@ def finish(
     x_column = TableColumn(key="x", label=style.axis, unit="UTC" if style.axis == "time" else "")
     return Figure(
         name=name,
-        title=title,
+        title=title if style.rank is None else f"{title}, rank {style.rank}",
         description=description,
         figure=PlotlyFigure(data=figure["data"], layout=figure["layout"], config=CONFIG),
         table=FigureTable(columns=[x_column, *columns], rows=[list(row) for row in rows]),

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from ..fields import Reply
 
-FigureName = Literal["mix", "throughput", "wait", "loss", "epochs"]
+FigureName = Literal["mix", "throughput", "wait", "loss", "epochs", "queue", "memory"]
 Cell = float | int | str | None
 
 

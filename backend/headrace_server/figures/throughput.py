@@ -30,13 +30,14 @@ def build(points: Sequence[SeriesPoint], style: Style) -> Figure:
             style,
             xs,
             [point.mean for point in points],
-            name="all ranks",
+            name="all ranks" if style.rank is None else f"rank {style.rank}",
             line={"color": _COLOR, "width": 2},
             customdata=[[rounded(point.min), rounded(point.max)] for point in points],
             hovertemplate="%{y:.4s} tokens/s (%{customdata[0]:.4s} to %{customdata[1]:.4s})",
         ),
     ]
-    about = "Trained tokens per second, summed over ranks; the band is the range inside each point."
+    whose = "summed over ranks" if style.rank is None else "of this rank"
+    about = f"Trained tokens per second, {whose}; the band is the range inside each point."
     last = f" Last: {points[-1].last:,.0f} tokens/s." if points else " Nothing reported yet."
     columns = [
         TableColumn(key=key, label=label, unit="tokens/s")

@@ -21,11 +21,18 @@ class WaitSeries:
     share: Sequence[SeriesPoint]
 
 
-def _description(wait: WaitSeries) -> str:
-    about = (
-        "Time a step waited for its data: the median (mean over ranks), the 99th percentile and the longest wait "
-        "(worst rank), and the share of all time spent waiting."
-    )
+_OF_ALL = (
+    "Time a step waited for its data: the median (mean over ranks), the 99th percentile and the longest wait "
+    "(worst rank), and the share of all time spent waiting."
+)
+_OF_ONE = (
+    "Time a step of this rank waited for its data: the median, the 99th percentile and the longest wait, and the share "
+    "of all time spent waiting."
+)
+
+
+def _description(wait: WaitSeries, style: Style) -> str:
+    about = _OF_ALL if style.rank is None else _OF_ONE
     if not wait.share:
         return f"{about} Nothing reported yet."
     return (
@@ -74,4 +81,4 @@ def build(wait: WaitSeries, style: Style) -> Figure:
         "yaxis2": y_axis(style, "share (%)", domain=[0, 0.28], rangemode="tozero", tickformat="~%"),
         "hoversubplots": "axis",
     }
-    return finish(style, "wait", TITLE, _description(wait), traces, axes, columns, rows)
+    return finish(style, "wait", TITLE, _description(wait, style), traces, axes, columns, rows)

@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
+from ..fields import MAX_RANKS
 from ..jobs import access
 from ..jobs.endpoints import JobId
 from ..work import Work, reading, writing
 from . import service
 from .admission import admitted
-from .schemas import RankList, ReportBatchBody, ReportReply
+from .schemas import RankDetail, RankList, ReportBatchBody, ReportReply
 
 router = APIRouter(tags=["ingest"])
 
@@ -43,3 +44,11 @@ async def list_ranks(
     """The latest of each rank of the newest attempt, by rank."""
     page = await service.rank_list(work, await access.find_job(work, job), cursor=cursor, limit=limit)
     return Response(page, media_type="application/json")
+
+
+@router.get("/jobs/{job}/ranks/{rank}")
+async def get_rank(
+    job: JobId, rank: Annotated[int, Path(ge=0, lt=MAX_RANKS)], work: Annotated[Work, reading("read")]
+) -> RankDetail:
+    """The latest of one rank of the newest attempt."""
+    return await service.rank_detail(work, await access.find_job(work, job), rank)

@@ -66,6 +66,20 @@ async def states(
     return rows
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Ranks to look at next: those before and after one that have reported, and the one furthest behind."""
+
+    previous: int | None
+    following: int | None
+    slowest: int
+
+
+async def beside(session: AsyncSession, attempt: Attempt, rank: int) -> Beside:
+    """The ranks to look at after ``rank``, which has reported."""
+    return Beside(*await repository.beside(session, attempt.id, rank))
+
+
 async def totals(session: AsyncSession, runtime: Runtime, attempts: Sequence[Attempt], now: float) -> dict[int, Any]:
     """Per attempt (by row id): ranks counted by liveness, step, tokens, rates; see the repository for the columns."""
     if not attempts:

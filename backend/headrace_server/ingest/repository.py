@@ -154,6 +154,17 @@ async def furthest_step(session: AsyncSession, attempt_id: int) -> int:
     return await session.scalar(sa.select(sa.func.max(state.step)).where(state.attempt_id == attempt_id)) or 0
 
 
+async def beside(session: AsyncSession, attempt_id: int, rank: int) -> tuple[int | None, int | None, int]:
+    """The ranks before and after one, and the one furthest behind, of equals the one with the longest waits."""
+    state = models.RankState
+    those = state.attempt_id == attempt_id
+    before = sa.select(sa.func.max(state.rank)).where(those, state.rank < rank).scalar_subquery()
+    after = sa.select(sa.func.min(state.rank)).where(those, state.rank > rank).scalar_subquery()
+    behind = sa.select(state.rank).where(those).order_by(state.step, state.wait_p99_ms.desc(), state.rank).limit(1)
+    row = (await session.execute(sa.select(before, after, behind.scalar_subquery()))).one()
+    return row[0], row[1], row[2]
+
+
 def _count_if(condition: sa.ColumnElement[bool]) -> sa.Function[int]:
     return sa.func.sum(sa.case((condition, 1), else_=0))
 

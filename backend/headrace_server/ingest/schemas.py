@@ -172,6 +172,15 @@ class RankState(Reply):
     sources: list[SourceCursor]
 
 
+class RankDetail(RankState):
+    """One rank, and where to look next: the ranks beside it that have reported, and the one furthest behind."""
+
+    attempt: int
+    previous_rank: int | None
+    next_rank: int | None
+    slowest_rank: int
+
+
 class RankList(Reply):
     """Ranks of the newest attempt (its number; null before the first), by rank; ``next_cursor`` is null at the end."""
 

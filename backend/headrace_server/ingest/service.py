@@ -14,7 +14,7 @@ from ..paging import decode_cursor, encode_cursor
 from ..rollups import repository as rollups
 from ..work import Work
 from . import ranks, records, repository
-from .schemas import Record, ReportReply
+from .schemas import RankDetail, Record, ReportReply
 
 
 async def accept(work: Work, job: Job, body: bytes) -> ReportReply:
@@ -77,3 +77,24 @@ async def rank_list(work: Work, job: Job, *, cursor: str | None, limit: int) -> 
     more = len(found) > limit
     following = encode_cursor(found[limit - 1]["rank"]) if more else None
     return to_json({"items": found[:limit], "attempt": attempt.number, "next_cursor": following})
+
+
+async def rank_detail(work: Work, job: Job, rank: int) -> RankDetail:
+    """One rank of the newest attempt. Raises NotFoundError where it has not reported."""
+    attempt = await access.newest_attempt(work, job)
+    if attempt is None:
+        raise NotFoundError(f"job {job.name!r} has no ranks: no attempt has started yet")
+    found = await ranks.states(work.session, work.runtime, attempt, work.now, after_rank=rank - 1, limit=1)
+    if not found or found[0]["rank"] != rank:
+        raise NotFoundError(
+            f"rank {rank} has not reported in attempt {attempt.number} of job {job.name!r}, which has ranks 0 to "
+            f"{attempt.world_size - 1}"
+        )
+    beside = await ranks.beside(work.session, attempt, rank)
+    return RankDetail(
+        **found[0],
+        attempt=attempt.number,
+        previous_rank=beside.previous,
+        next_rank=beside.following,
+        slowest_rank=beside.slowest,
+    )

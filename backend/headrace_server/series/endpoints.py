@@ -45,7 +45,8 @@ async def get_figure(
     high: Annotated[float | None, Query(alias="to", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
     max_points: Annotated[int, Query(ge=1, le=2000)] = 300,
     attempt: Annotated[UUID | None, Query(description="one attempt's whole line")] = None,
+    rank: Annotated[int | None, Query(ge=0, lt=MAX_RANKS, description="of one rank, where it is one's own")] = None,
 ) -> Figure:
     """A chart as Plotly draws it, with its description and the same numbers as a table."""
-    query = service.Query(axis=x, low=low, high=high, max_points=max_points, attempt=attempt)
+    query = service.Query(axis=x, low=low, high=high, max_points=max_points, attempt=attempt, rank=rank)
     return await figures.build(work, await access.find_job(work, job), name, query, theme)

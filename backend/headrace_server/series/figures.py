@@ -1,9 +1,9 @@
 """The figures of a job: what each needs, and the marks that all of them carry."""
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from ..figures import epochs, loss, mix, throughput, wait
+from ..figures import depth, epochs, loss, mix, throughput, wait
 from ..figures.canvas import Mark, Style
 from ..figures.palette import ThemeName
 from ..figures.schemas import Figure, FigureName
@@ -17,23 +17,36 @@ from .service import Query
 
 
 async def build(work: Work, job: Job, name: FigureName, query: Query, theme: ThemeName) -> Figure:
-    """A figure of the job. Raises NotFoundError for an unknown attempt."""
-    style = Style(theme=theme, axis=query.axis, marks=await _marks(work, job, query.axis))
+    """A figure of the job, or of one rank where it has its own. Raises NotFoundError for an unknown attempt,
+    InvalidError for what is of all ranks only.
+    """
+    style = Style(theme=theme, axis=query.axis, marks=await _marks(work, job, query.axis), rank=query.rank)
     if name == "mix":
         return mix.build(await _sources(work, job, "share", query), style)
-    if name == "throughput":
-        return throughput.build(await _points(work, job, "tokens_per_s", query), style)
     if name == "loss":
         return loss.build(await _sources(work, job, "loss", query), style)
     if name == "epochs":
         return epochs.build(await _sources(work, job, "epoch", query), await _forecast(work, job), style)
-    waits = wait.WaitSeries(
+    if name == "wait":
+        return wait.build(await _waits(work, job, query), style)
+    metric, draw = _ONE_LINE[name]
+    return draw(await _points(work, job, metric, query), style)
+
+
+_ONE_LINE: dict[str, tuple[RankMetric, Callable[[Sequence[SeriesPoint], Style], Figure]]] = {
+    "throughput": ("tokens_per_s", throughput.build),
+    "queue": ("queue_depth", depth.build_queue),
+    "memory": ("rss_bytes", depth.build_memory),
+}
+
+
+async def _waits(work: Work, job: Job, query: Query) -> wait.WaitSeries:
+    return wait.WaitSeries(
         p50_ms=await _points(work, job, "wait_p50_ms", query),
         p99_ms=await _points(work, job, "wait_p99_ms", query),
         max_ms=await _points(work, job, "wait_max_ms", query),
         share=await _points(work, job, "wait_share", query),
     )
-    return wait.build(waits, style)
 
 
 async def _points(work: Work, job: Job, metric: RankMetric, query: Query) -> list[SeriesPoint]:
@@ -41,7 +54,7 @@ async def _points(work: Work, job: Job, metric: RankMetric, query: Query) -> lis
 
 
 async def _sources(work: Work, job: Job, metric: Metric, query: Query) -> list[SourceSeries]:
-    return (await service.series(work, job, metric, replace(query, rank=None))).sources or []
+    return (await service.series(work, job, metric, query)).sources or []
 
 
 async def _forecast(work: Work, job: Job) -> epochs.Forecast:

@@ -550,6 +550,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/ranks/{rank}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Rank
+         * @description The latest of one rank of the newest attempt.
+         */
+        get: operations["get_rank"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/series": {
         parameters: {
             query?: never;
@@ -1827,7 +1847,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "mix" | "throughput" | "wait" | "loss" | "epochs";
+            name: "mix" | "throughput" | "wait" | "loss" | "epochs" | "queue" | "memory";
             /** Title */
             title: string;
             /** Description */
@@ -2781,6 +2801,67 @@ export interface components {
             name: string;
             /** Url */
             url: string;
+        };
+        /**
+         * RankDetail
+         * @description One rank, and where to look next: the ranks beside it that have reported, and the one furthest behind.
+         */
+        RankDetail: {
+            /** Rank */
+            rank: number;
+            /** Dp Rank */
+            dp_rank: number;
+            /** Local Rank */
+            local_rank: number;
+            /** Host */
+            host: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "live" | "late" | "stale" | "lost" | "finished" | "stuck";
+            /** Step */
+            step: number;
+            /** Step Lag */
+            step_lag: number;
+            /** Tokens Per S */
+            tokens_per_s: number;
+            /** Wait P50 Ms */
+            wait_p50_ms: number;
+            /** Wait P99 Ms */
+            wait_p99_ms: number;
+            /** Wait Max Ms */
+            wait_max_ms: number;
+            /** Wait Share */
+            wait_share: number;
+            /** Queue Depth */
+            queue_depth: number;
+            /** Rss Bytes */
+            rss_bytes: number;
+            /** Dropped */
+            dropped: number;
+            /** Masked Tokens */
+            masked_tokens: number;
+            masked_at: components["schemas"]["MaskedPlace"] | null;
+            /** Mix Version */
+            mix_version: number | null;
+            /** Mix Revision */
+            mix_revision: string;
+            /**
+             * Last Report At
+             * Format: date-time
+             */
+            last_report_at: string;
+            /** Sources */
+            sources: components["schemas"]["SourceCursor"][];
+            /** Attempt */
+            attempt: number;
+            /** Previous Rank */
+            previous_rank: number | null;
+            /** Next Rank */
+            next_rank: number | null;
+            /** Slowest Rank */
+            slowest_rank: number;
         };
         /**
          * RankList
@@ -4520,6 +4601,39 @@ export interface operations {
             };
         };
     };
+    get_rank: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                rank: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankDetail"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_series: {
         parameters: {
             query: {
@@ -4573,12 +4687,14 @@ export interface operations {
                 max_points?: number;
                 /** @description one attempt's whole line */
                 attempt?: string | null;
+                /** @description of one rank, where it is one's own */
+                rank?: number | null;
             };
             header?: never;
             path: {
                 /** @description the job's id (a UUID) */
                 job: string;
-                name: "mix" | "throughput" | "wait" | "loss" | "epochs";
+                name: "mix" | "throughput" | "wait" | "loss" | "epochs" | "queue" | "memory";
             };
             cookie?: never;
         };

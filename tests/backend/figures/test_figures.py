@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from headrace_server.figures import epochs, loss, mix, throughput, wait
+from headrace_server.figures import depth, epochs, loss, mix, throughput, wait
 from headrace_server.figures.canvas import CONFIG, MAX_MARKS, UI_REVISION, Mark, Style, plotlyjs_version
 from headrace_server.figures.palette import SOURCE_COLORS
 from headrace_server.figures.schemas import Figure
@@ -33,6 +33,8 @@ def every_figure(style: Style, names: tuple[str, ...] = ("web", "code")) -> list
         wait.build(wait.WaitSeries(points, points, points, points), style),
         loss.build(sources, style),
         epochs.build(sources, forecast, style),
+        depth.build_queue(points, style),
+        depth.build_memory(points, style),
     ]
 
 

@@ -54,3 +54,28 @@ async def test_the_page_is_as_described(world: World) -> None:
     assert [rank["rank"] for rank in page["items"]] == [0, 1]
     assert page["items"][1]["masked_at"] == place
     assert RankList.model_validate(page).model_dump(mode="json") == page
+
+
+async def test_one_rank_with_the_ranks_to_look_at_next(world: World) -> None:
+    job, attempt = await world.running_job(5)
+    await world.report(job, attempt, record(0, 0, 12), record(2, 0, 12), record(4, 0, 9), record(3, 0, 9))
+    slow = {"wait_p99_ms": 99.0}
+    await world.report(job, attempt, record(4, 1, 9, **slow))
+    found = await world.get(f"{job}/ranks/2")
+    listed = (await world.get(f"{job}/ranks"))["items"]
+    assert {name: found[name] for name in listed[1]} == listed[1]
+    assert (found["attempt"], found["previous_rank"], found["next_rank"], found["slowest_rank"]) == (1, 0, 3, 4)
+    edge = await world.get(f"{job}/ranks/4")
+    assert (edge["previous_rank"], edge["next_rank"], edge["step_lag"]) == (3, None, 3)
+
+
+async def test_a_rank_that_has_not_reported_is_not_found_by_name(world: World) -> None:
+    job = await world.job()
+    reply = await world.viewer.get(f"{job}/ranks/0")
+    assert reply.status_code == 404
+    assert "no attempt has started yet" in reply.json()["detail"]
+    attempt = await world.attempt(job)
+    await world.report(job, attempt, record(1))
+    reply = await world.viewer.get(f"{job}/ranks/0")
+    assert reply.status_code == 404
+    assert reply.json()["detail"].startswith("rank 0 has not reported in attempt 1")

@@ -95,7 +95,7 @@ async def test_names_are_text_everywhere(world: World) -> None:
     for hostile in (HOSTILE, SOURCE, "<svg onload"):
         assert hostile not in bare
     figures = json.loads(page.inline[1][1])
-    assert [figure["name"] for figure in figures] == ["mix", "throughput", "wait", "loss", "epochs"]
+    assert [figure["name"] for figure in figures] == ["mix", "throughput", "wait", "loss", "epochs", "queue", "memory"]
     assert "&lt;img" in json.dumps(figures), "plotly reads HTML in names, so they are escaped for it too"
 
 
@@ -105,7 +105,7 @@ async def test_it_says_what_the_job_is_and_shows_every_figure(world: World) -> N
     reply = await world.viewer.get(f"{job}/report.html", params={"x": "time"})
     page = Elements(reply.text)
     assert [a["id"] for _, a in page.tags if a.get("class") == "figure"] == [
-        f"figure-{name}" for name in ("mix", "throughput", "wait", "loss", "epochs")
+        f"figure-{name}" for name in ("mix", "throughput", "wait", "loss", "epochs", "queue", "memory")
     ]
     facts = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", reply.text))
     assert facts["Step"] == "39 of 1,000"

@@ -3,7 +3,8 @@
 from tests.backend.builders import activation_body, record
 from tests.backend.world import World
 
-NAMES = ("mix", "throughput", "wait", "loss", "epochs")
+NAMES = ("mix", "throughput", "wait", "loss", "epochs", "queue", "memory")
+OF_RANKS = ("throughput", "wait", "queue", "memory")
 
 
 async def test_every_figure_of_a_running_job(world: World) -> None:
@@ -40,3 +41,23 @@ async def test_a_job_without_reports_has_empty_figures(world: World) -> None:
         assert (await world.get(f"{job}/figures/{name}"))["table"]["rows"] == []
     assert (await world.viewer.get(f"{job}/figures/nothing")).status_code == 404
     assert (await world.viewer.get(f"{job}/figures/mix", params={"theme": "blue"})).status_code == 422
+
+
+async def test_a_rank_has_figures_of_its_own(world: World) -> None:
+    job, attempt = await world.running_job()
+    own = {"tokens": 500, "interval_s": 2.0, "wait_p99_ms": 77.0, "queue_depth": 1.5, "rss_bytes": 3 * 2**30}
+    for seq in range(3):
+        await world.report(job, attempt, record(0, seq, 10 * seq), record(1, seq, 10 * seq, **own))
+    wanted = {"throughput": ("mean", 250.0), "wait": ("p99", 77.0), "queue": ("mean", 1.5), "memory": ("mean", 3.0)}
+    for name in OF_RANKS:
+        figure = await world.get(f"{job}/figures/{name}", rank=1)
+        assert figure["title"].endswith(", rank 1")
+        key, value = wanted[name]
+        column = [found["key"] for found in figure["table"]["columns"]].index(key)
+        assert [row[column] for row in figure["table"]["rows"]] == [value] * 3
+        assert "over ranks" not in figure["description"]
+    for name in ("mix", "loss", "epochs"):
+        reply = await world.viewer.get(f"{job}/figures/{name}", params={"rank": 1})
+        assert reply.status_code == 422
+        assert "leave out rank=1" in reply.json()["detail"]
+    assert (await world.get(f"{job}/figures/queue", rank=7))["table"]["rows"] == []

@@ -22,7 +22,7 @@ for (const where of ["from the server", "from a disk"]) {
     }
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(NAME);
     await expect(page.locator("#figure-mix .scatterlayer .trace").first()).toBeVisible();
-    for (const name of ["mix", "throughput", "wait", "loss", "epochs"])
+    for (const name of ["mix", "throughput", "wait", "loss", "epochs", "queue", "memory"])
       await expect(page.locator(`#figure-${name} .main-svg`).first()).toBeAttached();
     await expect(page.locator("#figure-loss .legendtext").first()).toHaveText(LINK);
     const bar = page.locator("#figure-mix .modebar-container").first();
