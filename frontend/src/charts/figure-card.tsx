@@ -16,16 +16,18 @@ interface Props {
   jobName: string;
   name: FigureName;
   x: XAxis;
+  /** Of one rank; left out, of the job. */
+  rank?: number;
 }
 
 type View = "chart" | "table";
 
 /** A chart with its title, what it means, its numbers as a table, and both as files. */
-export function FigureCard({ jobId, jobName, name, x }: Props) {
+export function FigureCard({ jobId, jobName, name, x, rank }: Props) {
   const scheme = useComputedColorScheme("light");
   const [view, setView] = useState<View>("chart");
   const titleId = useId();
-  const query = useQuery(figureQuery(jobId, name, x, scheme));
+  const query = useQuery(figureQuery(jobId, name, x, scheme, rank));
   const figure = query.data;
   return (
     <section className={classes.card} aria-labelledby={titleId} data-figure={name}>

@@ -4,7 +4,7 @@ import { changesKey } from "../queries/changes";
 import { figuresKey } from "../queries/figure";
 import { jobKey, jobQuery } from "../queries/job";
 import { mixKey, mixQuery, versionsKey } from "../queries/mix";
-import { ranksQuery } from "../queries/ranks";
+import { heldRanksPaceMs, ranksKey } from "../queries/ranks";
 import type {
   ActivationEvent,
   ChangeEvent,
@@ -39,9 +39,13 @@ function onJob(client: QueryClient, throttle: KeyedThrottle, job: JobSummary): v
     throttle.run("jobs", () => void client.invalidateQueries({ queryKey: ["jobs"] }));
   }
   throttle.run(`reports:${job.id}`, () => {
-    void client.invalidateQueries({ queryKey: ranksQuery(job.id).queryKey });
     void client.invalidateQueries({ queryKey: figuresKey(job.id) });
   });
+  throttle.run(
+    `ranks:${job.id}`,
+    () => client.invalidateQueries({ queryKey: ranksKey(job.id) }, { cancelRefetch: false }),
+    heldRanksPaceMs(client, job.id),
+  );
 }
 
 function onMix(client: QueryClient, { job: jobId, version }: MixEvent): void {
