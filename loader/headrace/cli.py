@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "demo": ("headrace.demo.run", "train a tiny GPT on this machine's own text, with the dashboard beside it"),
     "index": ("headrace.index_command", "count a source once, so that its next starts read no footers"),
     "inspect": ("headrace.inspect", "say what sources hold, and how often a run would read them"),
+    "tokenize": ("headrace.tokenize.command", "turn text into shards of token ids, on this machine or on Ray"),
     "trace": ("headrace.trace_command", "name the documents of a global batch, or the steps that hold a document"),
 }
 """The module of each command, imported when it is called, and what it does.
@@ -33,6 +34,7 @@ _EXAMPLES = """examples:
   headrace demo --steps 80 --exit --no-browser  the same, ending by itself with a line of JSON
   headrace bench /data/web --eos-id 0           tokens a second on your own data
   headrace index s3://corpus/web -o web.parquet  the counts of a source, for quick starts
+  headrace tokenize /raw/web --tokenizer tokenizer.json -o /data/web
   headrace inspect /data/web                    shards, documents, tokens, lengths
   headrace trace /data/web --checkpoint last.pt --step 12000
 """
@@ -65,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _without_command(words: list[str], name: str | None) -> int:
     parser = CommandParser("headrace")
-    commands = "\n".join(f"  {name:<8}{about}" for name, (_, about) in COMMANDS.items())
+    commands = "\n".join(f"  {name:<10}{about}" for name, (_, about) in COMMANDS.items())
     parser.usage = "headrace COMMAND [option ...]"
     parser.description = f"The data loader that large language-model training runs on.\n\ncommands:\n{commands}"
     parser.epilog = f"{_EXAMPLES}\n`headrace COMMAND --help` explains a command."

@@ -10,14 +10,11 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from headrace.errors import SourceError
 from headrace.folders import Walk, missing_path
-from headrace.names import EXTENSIONS, unwanted_name, wanted_extension
+from headrace.names import SHARDS, Kind, unwanted_name
 from headrace.places import Listed, Place, parse_place
-
-_WANTED: Final = f"a source is a folder with files ending in {', '.join(EXTENSIONS)}, or one such file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,46 +29,50 @@ class Found:
     ignored: tuple[tuple[str, str], ...]
 
 
-def discover(source: str, root: Place | Path | str, *, disk_cache_bytes: int = 0) -> Found:
+def discover(
+    source: str, root: Place | Path | str, *, disk_cache_bytes: int = 0, kind: Kind = SHARDS, may_be_empty: bool = False
+) -> Found:
     """The shards of `source` at `root`: one file, whatever its name, or all below a folder or prefix.
 
     The outcome does not depend on the order in which a file system lists. `disk_cache_bytes` is what `parse_place`
-    takes. Raises SourceError, naming the source and
-    the place, when there is nothing at `root`, it can't be listed, or no shard is found.
+    takes; `kind` is what is looked for in place of shards. Raises SourceError, naming the source and the place, when
+    there is nothing at `root`, it can't be listed, or, unless it `may_be_empty`, no shard is found.
     """
     try:
         place = root if isinstance(root, Place) else parse_place(root, disk_cache_bytes=disk_cache_bytes)
     except SourceError as error:
         raise SourceError(f"source '{source}': {error}") from error
-    found = _local(source, place) if place.remote is None else _remote(source, place)
-    if not found.files:
-        raise SourceError(f"source '{source}': {place} holds no shards ({_summary(found.ignored)}); {_WANTED}")
+    found = _local(source, place, kind) if place.remote is None else _remote(source, place, kind)
+    if not found.files and not may_be_empty:
+        raise SourceError(
+            f"source '{source}': {place} holds no {kind.noun}s ({_summary(found.ignored)}); {kind.wanted}"
+        )
     return found
 
 
-def _local(source: str, place: Place) -> Found:
+def _local(source: str, place: Place, kind: Kind) -> Found:
     root = Path(place.path)
     try:
         status = root.stat()
     except OSError as error:
         raise SourceError(f"source '{source}': {missing_path(root, error)}") from error
     if not stat.S_ISDIR(status.st_mode):
-        return _single_file(source, place, status)
-    walk = Walk(source, root)
+        return _single_file(source, place, status, kind)
+    walk = Walk(source, root, kind)
     walk.folder(root, "", status)
     return Found(place, tuple(sorted(walk.files, key=_path)), tuple(sorted(walk.ignored)))
 
 
-def _single_file(source: str, place: Place, status: os.stat_result) -> Found:
+def _single_file(source: str, place: Place, status: os.stat_result, kind: Kind) -> Found:
     if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
         what = "is empty (0 bytes)" if stat.S_ISREG(status.st_mode) else "is neither a file nor a folder"
-        raise SourceError(f"source '{source}': {place} {what}; {_WANTED}")
+        raise SourceError(f"source '{source}': {place} {what}; {kind.wanted}")
     path = Path(place.path)
     parent = Place(str(path.parent), str(path.parent))
     return Found(parent, (Listed(path.name, status.st_size, status.st_mtime_ns),), ())
 
 
-def _remote(source: str, place: Place) -> Found:
+def _remote(source: str, place: Place, kind: Kind) -> Found:
     assert place.remote is not None
     try:
         objects = place.remote.listing(place.path)
@@ -84,12 +85,12 @@ def _remote(source: str, place: Place) -> Found:
         raise SourceError(f"source '{source}': {_missing_prefix(place)}")
     if [one.path for one in objects] == [""]:
         if objects[0].size_bytes == 0:
-            raise SourceError(f"source '{source}': {place} is empty (0 bytes); {_WANTED}")
+            raise SourceError(f"source '{source}': {place} is empty (0 bytes); {kind.wanted}")
         return Found(place.parent, (Listed(place.base, objects[0].size_bytes, objects[0].mtime_ns),), ())
     files: list[Listed] = []
     ignored: dict[str, str] = {}
     for one in objects:
-        path, why = _unwanted_object(one)
+        path, why = _unwanted_object(one, kind)
         if why is not None:
             ignored[path] = why
         elif "//" in f"/{one.path}":
@@ -102,15 +103,15 @@ def _remote(source: str, place: Place) -> Found:
     return Found(place, tuple(files), tuple(sorted(ignored.items())))
 
 
-def _unwanted_object(one: Listed) -> tuple[str, str | None]:
-    """The object, or the prefix of it that is at fault, and why it is no shard; None where it is one."""
+def _unwanted_object(one: Listed, kind: Kind) -> tuple[str, str | None]:
+    """The object, or the prefix of it that is at fault, and why it is none of those wanted; None where it is."""
     parts = one.path.split("/")
     for number, part in enumerate(parts, start=1):
         why = unwanted_name(part)
         if why is not None:
             return "/".join(parts[:number]), why
-    if not wanted_extension(parts[-1]):
-        return one.path, "no shard by its extension"
+    if not kind.takes(parts[-1]):
+        return one.path, f"no {kind.noun} by its extension"
     return one.path, "empty (0 bytes)" if one.size_bytes == 0 else None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headrace.errors import SourceError
-from headrace.names import unwanted_name, wanted_extension
+from headrace.names import SHARDS, Kind, unwanted_name
 from headrace.places import Listed
 
 
@@ -23,6 +23,7 @@ class Walk:
 
     source: str
     root: Path
+    kind: Kind = SHARDS
     files: list[Listed] = field(default_factory=list)
     ignored: list[tuple[str, str]] = field(default_factory=list)
     _seen: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Walk:
         except OSError as error:
             return f"broken link ({error.strerror})" if entry.is_symlink() else f"can't be read ({error.strerror})"
         is_folder = stat.S_ISDIR(status.st_mode)
-        why = None if is_folder else _unwanted_file(entry.name, status)
+        why = None if is_folder else _unwanted_file(entry.name, status, self.kind)
         first = self._seen.get((status.st_dev, status.st_ino))
         if why is None and first is not None:
             return f"same {'folder' if is_folder else 'file'} as {first}"
@@ -69,17 +70,17 @@ class Walk:
     def _file(self, name: str, status: os.stat_result) -> None:
         if any(0xD800 <= ord(letter) <= 0xDFFF for letter in name):  # a byte that os.fsdecode could not decode
             raise SourceError(
-                f"source '{self.source}': {self.root} has a shard named {name!r}; rename it to valid UTF-8"
+                f"source '{self.source}': {self.root} has a {self.kind.noun} named {name!r}; rename it to valid UTF-8"
             )
         self._seen[status.st_dev, status.st_ino] = name
         self.files.append(Listed(name, status.st_size, status.st_mtime_ns))
 
 
-def _unwanted_file(name: str, status: os.stat_result) -> str | None:
+def _unwanted_file(name: str, status: os.stat_result, kind: Kind) -> str | None:
     if not stat.S_ISREG(status.st_mode):
         return "neither a file nor a folder"
-    if not wanted_extension(name):
-        return "no shard by its extension"
+    if not kind.takes(name):
+        return f"no {kind.noun} by its extension"
     return "empty (0 bytes)" if status.st_size == 0 else None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
@@ -27,6 +29,21 @@ def unwanted_name(name: str) -> str | None:
 def wanted_extension(name: str) -> bool:
     """Whether the end of a file's name is that of a shard, of Headrace's formats or of an installed one."""
     return name.lower().endswith(EXTENSIONS) or claim_of(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a listing looks for: `noun` is what messages call such a file, `wanted` says what a source is."""
+
+    noun: str
+    takes: Callable[[str], bool]
+    "whether a file of this name, without its path, is one"
+    wanted: str
+
+
+SHARDS: Final = Kind(
+    "shard", wanted_extension, f"a source is a folder with files ending in {', '.join(EXTENSIONS)}, or one such file"
+)
 
 
 def claim_of(name: str) -> EntryPoint | None:

@@ -3,6 +3,8 @@
     headrace.version   "1"
     headrace.blocks    JSON: {"num_rows": […], "num_documents": […], "num_tokens": […]}, a record batch an item
     headrace.tokens    JSON: {"min": int | null, "max": int | null, "num_empty": int, "num_null": int}
+    headrace.lineage   of `headrace tokenize`: where each row's text is (see `lineage`)
+    headrace.tokenizer of `headrace tokenize`: what made the ids
 
 Any Arrow reader reads them as a plain list column.
 """
@@ -20,6 +22,7 @@ from headrace.formats.ipc.messages import Messages
 from headrace.formats.ipc.schema import TokenColumn
 from headrace.formats.shard import BlockTable, Int64Array
 
+OWN_PREFIX: Final = "headrace."
 VERSION_KEY: Final = "headrace.version"
 BLOCKS_KEY: Final = "headrace.blocks"
 TOKENS_KEY: Final = "headrace.tokens"

@@ -7,8 +7,10 @@ import errno
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -86,9 +88,37 @@ class Remote:
         return sorted(info.base_name for info in below)
 
     def write(self, path: str, content: bytes) -> None:
-        """Writes an object, which appears whole; raises OSError."""
-        with self.files(LISTING_S).open_output_stream(path) as stream:
-            stream.write(content)
+        """Writes an object, which appears whole, tried again as reads are; raises OSError."""
+
+        def attempt(_: int) -> None:
+            with self.files(LISTING_S).open_output_stream(path) as stream:
+                stream.write(content)
+
+        retried(attempt, self.stop)
+
+    def upload(self, file: Path, path: str) -> None:
+        """Writes a local file as an object, which appears whole, tried again as reads are; raises OSError."""
+
+        def attempt(_: int) -> None:
+            with file.open("rb") as content, self.files(LISTING_S).open_output_stream(path) as stream:
+                while piece := content.read(PIECE_BYTES):
+                    stream.write(piece)
+
+        retried(attempt, self.stop)
+
+    def move(self, path: str, to: str) -> None:
+        """Gives an object another name, which appears whole; raises OSError."""
+        retried(lambda _: self.files(LISTING_S).copy_file(path, to), self.stop)
+        self.remove(path)
+
+    def remove(self, path: str) -> None:
+        """Removes an object, if it is there; raises OSError."""
+
+        def attempt(_: int) -> None:
+            with suppress(FileNotFoundError):
+                self.files(LISTING_S).delete_file(path)
+
+        retried(attempt, self.stop)
 
     def interrupt(self) -> None:
         """Lets nothing be tried again or begun until `resume`, so that readers end with the requests they are in."""

@@ -90,7 +90,7 @@ def test_a_failed_write_leaves_the_old_shard_and_nothing_else(tmp_path: Path) ->
     path = write(tmp_path / "a.arrow", [[1]])
     writer = ShardWriter(path, dtype=np.uint16)
     writer.write([[2]])
-    writer._batches.append(pa.record_batch([pa.array(["not tokens"])], names=["tokens"]))  # fails while it is written
+    writer._kept.add(pa.record_batch([pa.array(["not tokens"])], names=["tokens"]))  # fails while it is written
     with pytest.raises(pa.ArrowInvalid):
         writer.close()
     assert [found.name for found in tmp_path.iterdir()] == ["a.arrow"]

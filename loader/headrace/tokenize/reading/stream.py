@@ -1,0 +1,102 @@
+"""The bytes of a file in order, decompressed where they are gzip or Zstandard, wherever the file lies."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Literal
+
+from headrace.places import File
+from headrace.tokenize.reading.rows import BadFileError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+CHUNK: Final = 1 << 20
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE: Final = b"\x2a\x4d\x18"
+
+
+def is_compressed(head: bytes) -> bool:
+    """Whether a file that begins so is compressed, several frames and skippable ones included."""
+    return _codec(head) is not None
+
+
+def _codec(head: bytes) -> Literal["gzip", "zstd"] | None:
+    if head.startswith(_GZIP):
+        return "gzip"
+    is_skippable = len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == _SKIPPABLE
+    return "zstd" if head.startswith(_ZSTD) or is_skippable else None
+
+
+class FileStream(io.RawIOBase):
+    """A `File` as a seekable stream. `failure` is what reading it raised, which other libraries may have wrapped."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__()
+        self._file = file
+        self._place = 0
+        self.failure: OSError | None = None
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """The place of the next byte."""
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Moves to a place."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._file.size_bytes}[whence]
+        self._place = base + offset
+        return self._place
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fills `buffer` as far as the file goes."""
+        view = memoryview(buffer).cast("B")
+        size = max(0, min(len(view), self._file.size_bytes - self._place))
+        if size:
+            try:
+                view[:size] = self._file.read(self._place, size).data
+            except OSError as error:
+                self.failure = error
+                raise
+            self._place += size
+        return size
+
+
+class Bytes:
+    """The content of a file as chunks of about 1 MiB, decompressed."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.head = file.read(0, min(8, file.size_bytes)).tobytes()
+        self.codec = _codec(self.head)
+
+    def chunks(self, start: int = 0) -> Iterator[bytes]:
+        """From byte `start` of the file on; compressed files are read from their beginning.
+
+        Raises BadFileError, with row 0, where compressed data is cut or corrupt, and OSError.
+        """
+        if self.codec is None:
+            for place in range(start, self.file.size_bytes, CHUNK):
+                yield self.file.read(place, min(CHUNK, self.file.size_bytes - place)).tobytes()
+            return
+        import pyarrow as pa  # noqa: PLC0415  # only for compressed files
+
+        raw = FileStream(self.file)
+        try:
+            with pa.CompressedInputStream(pa.PythonFile(io.BufferedReader(raw, CHUNK), mode="r"), self.codec) as stream:
+                while chunk := stream.read(CHUNK):
+                    yield chunk
+        except OSError as error:
+            if raw.failure is not None:
+                raise raw.failure from error
+            what = "is cut" if "Truncated" in str(error) else "is corrupt"
+            raise BadFileError(f"{what}: {self.codec} data ends early or can't be decompressed ({error})", 0) from error
