@@ -45,7 +45,7 @@ class Store:
 
     def put(self, key: str, content: bytes) -> None:
         """Write an object."""
-        with self._files().open_output_stream(f"{BUCKET}/{key}") as stream:
+        with self._files().open_output_stream(f"{BUCKET}/{key}", compression=None) as stream:
             stream.write(content)
 
     def put_folder(self, folder: Path, prefix: str) -> None:

@@ -91,7 +91,7 @@ class Remote:
         """Writes an object, which appears whole, tried again as reads are; raises OSError."""
 
         def attempt(_: int) -> None:
-            with self.files(LISTING_S).open_output_stream(path) as stream:
+            with self.files(LISTING_S).open_output_stream(path, compression=None) as stream:
                 stream.write(content)
 
         retried(attempt, self.stop)
@@ -100,7 +100,7 @@ class Remote:
         """Writes a local file as an object, which appears whole, tried again as reads are; raises OSError."""
 
         def attempt(_: int) -> None:
-            with file.open("rb") as content, self.files(LISTING_S).open_output_stream(path) as stream:
+            with file.open("rb") as content, self.files(LISTING_S).open_output_stream(path, compression=None) as stream:
                 while piece := content.read(PIECE_BYTES):
                     stream.write(piece)
 

@@ -138,9 +138,16 @@ class LocalFolder:
             file.truncate(0)
             file.write(_owner())
             file.flush()
-            for unfinished in [*(self._root / STATE).rglob("*.tmp"), *(self._root / SCRATCH).glob("*")]:
-                unfinished.unlink(missing_ok=True)
-            yield
+            self._clear()
+            try:
+                yield
+            finally:
+                self._clear()
+
+    def _clear(self) -> None:
+        """Removes what workers that were killed left unfinished."""
+        for unfinished in [*(self._root / STATE).rglob("*.tmp"), *(self._root / SCRATCH).glob("*")]:
+            unfinished.unlink(missing_ok=True)
 
     def _made(self, name: str) -> None:
         (self._root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ from headrace.tokenize.encoders.found import FILES
 from headrace.tokenize.folder import STATE, Folder
 from headrace.tokenize.inputs import Input
 from headrace.tokenize.options import Options, flag
-from headrace.tokenize.records import RECORDS, Counts, Report, ShardRecord, record_name, staged_name
+from headrace.tokenize.records import RECORDS, STAGED, Counts, Report, ShardRecord, record_name, staged_name
 from headrace.tokenize.units import Cutter, Part, Unit, plan_units, unit_bytes
 
 log = logging.getLogger("headrace")
@@ -156,6 +156,10 @@ class Ledger:
                     self._folder.remove(record_name(unit.name, later))
                 break
         self._sizes = sizes
+        waiting = {staged_name(unit.name, one.number) for unit in self.units for one in self._records[unit.name]}
+        for name in sizes:
+            if name.startswith(f"{STAGED}/") and name not in waiting:
+                self._folder.remove(name)
         return gone
 
     def plan(self, inputs: Iterable[Input], options: Options, dtype: np.dtype[np.unsignedinteger], cut: Cutter) -> int:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,12 +50,12 @@ class LocalEngine:
                 worker, said = heard.get()
                 if said is None:
                     workers.remove(worker)
-                    unit = worker.unit
+                    unit, status = worker.unit, worker.end()
                     if unit is None:
                         continue
                     tries[unit.name] += 1
                     if tries[unit.name] == MAX_TRIES:
-                        raise _died(unit, worker.end())
+                        raise _died(unit, status)
                     again = _Worker(job, threads, heard)
                     workers.add(again)
                     again.give(unit)
@@ -92,6 +93,7 @@ class _Worker:
     def __init__(self, job: Job, threads: int, heard: queue.SimpleQueue[Heard]) -> None:
         self.unit: Unit | None = None
         command = [sys.executable, "-m", "headrace.tokenize.worker", job.output, job.on_bad, str(threads)]
+        command.append(str(os.getpid()))
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -117,7 +119,10 @@ class _Worker:
 
     def end(self) -> int:
         """Ends it, if it still runs; its exit status."""
+        assert self._process.stdin is not None
         self._process.terminate()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             return self._process.wait(_END_S)
         except subprocess.TimeoutExpired:

@@ -6,6 +6,7 @@ main part. It ends when its input does, or nobody reads what it says.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from headrace.tokenize.engine import Progress
 
 PROGRESS_S: Final = 0.2
+_PR_SET_PDEATHSIG: Final = 1
 
 
 def main() -> int:
     """Work until the input ends; the exit status."""
+    _end_with(int(sys.argv[4]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the one that started us ends us
     output, threads = sys.argv[1], int(sys.argv[3])
     said = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -63,6 +66,14 @@ def main() -> int:
     except BrokenPipeError:
         return 1
     return 0
+
+
+def _end_with(parent: int) -> None:
+    """Has the kernel end this process when its parent ends, however that does, so that two runs never overlap."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended already
+        raise SystemExit(1)
 
 
 class _Added:

@@ -54,6 +54,7 @@ def _rows(part: Part, wanted: Wanted, data: Bytes, skip: int) -> Iterator[tuple[
         read = read_parquet if head.startswith(b"PAR1") else read_arrow
         yield from read(part, wanted, data.file, skip)
         return
+    data.check()
     name = bare(part.path)
     if part.path.lower().endswith(COLUMNS):
         raise BadFileError(f"begins with {head[:8]!r}, so it is neither Parquet nor Arrow", part.first_row)

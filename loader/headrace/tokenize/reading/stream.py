@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 CHUNK: Final = 1 << 20
+_STEP: Final = 1 << 14
+"what is lost at most of a compressed file before the place where it is cut"
+CORRUPT: Final = "is corrupt"
+_NO_FRAME: Final = re.compile("incorrect header check|unknown compression method|Unknown frame descriptor")
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE: Final = b"\x2a\x4d\x18"
@@ -72,7 +77,7 @@ class FileStream(io.RawIOBase):
 
 
 class Bytes:
-    """The content of a file as chunks of about 1 MiB, decompressed."""
+    """The content of a file as chunks of a MiB at most, decompressed."""
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -93,10 +98,29 @@ class Bytes:
         raw = FileStream(self.file)
         try:
             with pa.CompressedInputStream(pa.PythonFile(io.BufferedReader(raw, CHUNK), mode="r"), self.codec) as stream:
-                while chunk := stream.read(CHUNK):
+                while chunk := stream.read(_STEP):
                     yield chunk
         except OSError as error:
             if raw.failure is not None:
                 raise raw.failure from error
-            what = "is cut" if "Truncated" in str(error) else "is corrupt"
-            raise BadFileError(f"{what}: {self.codec} data ends early or can't be decompressed ({error})", 0) from error
+            why = f"{_fault(str(error))}: its {self.codec} can't be read to the end ({error})"
+            raise BadFileError(why, 0) from error
+
+    def check(self) -> None:
+        """Raises BadFileError where compressed data is corrupt: what is before a wrong checksum can't be trusted.
+
+        Reads all of it, which is quick next to tokenising it. A file that is only cut passes, and one with other bytes
+        behind its last frame.
+        """
+        try:
+            for _ in self.chunks() if self.codec is not None else ():
+                pass
+        except BadFileError as error:
+            if error.why.startswith(CORRUPT):
+                raise
+
+
+def _fault(message: str) -> str:
+    if "Truncated" in message:
+        return "is cut"
+    return "has something else behind its last frame" if _NO_FRAME.search(message) else CORRUPT

@@ -1,0 +1,121 @@
+"""`--engine ray` on a real local Ray: the same bytes, a worker that dies is replaced, and what went wrong is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from headrace import ConfigError, SourceError
+from headrace.tokenize import Options, tokenize
+
+from tests.loader.tokenize.making import contents, shards, text, write_lines
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+SMALL = Options(shard_bytes=20_000)
+ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """Ray on this machine's loopback, in a folder with a short name: its sockets' paths are bounded."""
+    import ray
+
+    os.environ.update(ENVIRONMENT)
+    with tempfile.TemporaryDirectory(prefix="hr-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            object_store_memory=80 << 20,
+            _node_ip_address="127.0.0.1",
+            _temp_dir=folder,
+            _system_config={"enable_timeline": False},
+        )
+        yield
+        ray.shutdown()
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    for n in range(4):
+        write_lines(tmp_path / "raw" / f"{n}.jsonl{['', '.gz'][n % 2]}", [text(400 * n + i) for i in range(400)])
+    return tmp_path / "raw"
+
+
+def test_ray_makes_the_bytes_that_processes_make(cluster: None, raw: Path, tokenizer: str, tmp_path: Path) -> None:
+    summary = tokenize(str(raw), tokenizer, tmp_path / "ray", options=SMALL, engine="ray")
+    tokenize(str(raw), tokenizer, tmp_path / "local", options=SMALL, workers=2)
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
+    assert summary.total.documents == 1600
+    write_lines(raw / "9.jsonl", [text(1)])
+    assert tokenize(str(raw), tokenizer, tmp_path / "ray", options=SMALL, engine="ray").new_inputs == 1
+
+
+def test_a_ray_worker_that_is_killed_is_tried_again(cluster: None, raw: Path, tokenizer: str, tmp_path: Path) -> None:
+    tokenize(str(raw), tokenizer, tmp_path / "whole", options=SMALL, workers=2)
+    out = tmp_path / "out"
+    killed: list[int] = []
+
+    def kill() -> None:
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            if shards(out):
+                for process in psutil.process_iter(["cmdline", "pid"]):
+                    if (process.info["cmdline"] or [""])[0] == "ray::tokenize" or "ray::tokenize" in "".join(
+                        process.info["cmdline"] or []
+                    ):
+                        os.kill(process.info["pid"], signal.SIGKILL)
+                        killed.append(process.info["pid"])
+                        return
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    tokenize(str(raw), tokenizer, out, options=SMALL, engine="ray", workers=1)
+    killer.join()
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_what_a_task_finds_wrong_is_told_by_its_own_error(
+    cluster: None, raw: Path, tokenizer: str, tmp_path: Path
+) -> None:
+    (raw / "2.jsonl").write_text('{"text": "x"}\n{\n')
+    with pytest.raises(SourceError, match=r"2\.jsonl, row 1 \(line 2\): it is not JSON"):
+        tokenize(str(raw), tokenizer, tmp_path / "out", options=SMALL, engine="ray")
+    summary = tokenize(str(raw), tokenizer, tmp_path / "out", options=SMALL, engine="ray", on_bad="skip")
+    assert (summary.total.bad, summary.total.documents) == (1, 1201)
+
+
+def test_without_ray_the_package_to_install_is_named(
+    raw: Path, tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "headrace.tokenize.on_ray", raising=False)
+    with pytest.raises(ConfigError, match=r"needs the package 'ray'.* pip install 'headrace\[ray\]'"):
+        tokenize(str(raw), tokenizer, tmp_path / "out", engine="ray")
+
+
+def test_the_command_starts_and_ends_a_ray_of_its_own(raw: Path, tokenizer: str, tmp_path: Path) -> None:
+    words = ["tokenize", str(raw), "--tokenizer", tokenizer, "-o", str(tmp_path / "out"), "--engine", "ray"]
+    with tempfile.TemporaryDirectory(prefix="hr-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        environment = os.environ | ENVIRONMENT | {"RAY_TMPDIR": folder}
+        ran = subprocess.run(
+            [sys.executable, "-m", "headrace.cli", *words, "--workers", "1"],
+            env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "1,600" in ran.stdout
