@@ -11,7 +11,9 @@ from headrace.checkpoint import read_checkpoint
 from headrace.config import Source
 from headrace.errors import ConfigError
 from headrace.find import Delivery
+from headrace.formats.lineage import Origin
 from headrace.given import add_sources, parse_sources, read_options
+from headrace.origins import Origins
 from headrace.past import Past, open_past
 from headrace.recorded import read_record
 from headrace.rows import RowReader
@@ -26,7 +28,8 @@ EPILOG = """examples:
 A checkpoint is what torch.save or torch.distributed.checkpoint wrote, or JSON, with Loader.state_dict() anywhere in it;
 a folder of checkpoints stands for its newest. --job asks the control plane at HEADRACE_URL with HEADRACE_TOKEN; the
 options that it doesn't know (eos_id, bos_id, lanes) must be given. Sources that were read with exclude or max_epochs
-are given in --config: a JSON object of Loader's options.
+are given in --config: a JSON object of Loader's options. Of shards that `headrace tokenize` made, the file
+and row of the original text are named too.
 """
 
 _TEXT_WIDTH = 72
@@ -86,12 +89,15 @@ def run(args: argparse.Namespace) -> int:
     past = _open(args)
     if args.step is None:
         path, row = _document(args.document)
-        found = past.find(path, row, source=args.source, first_step=args.first_step, until_step=args.until_step)
-        print(_deliveries_json(path, row, found) if args.json else _deliveries_text(args.document, found))
+        deliveries = past.find(path, row, source=args.source, first_step=args.first_step, until_step=args.until_step)
+        print(_deliveries_json(path, row, deliveries) if args.json else _deliveries_text(args.document, deliveries))
         return 0
     traced = past.trace(args.step)
     texts = None if decode is None else _texts(past, traced, decode)
-    print(_step_json(args.step, traced, texts) if args.json else _step_text(args.step, traced, texts))
+    origins = Origins(past.manifests)
+    found = [origins.of(piece.source, piece.path, piece.row) for piece in traced]
+    show = _step_json if args.json else _step_text
+    print(show(args.step, traced, found, texts))
     return 0
 
 
@@ -142,14 +148,21 @@ def _texts(past: Past, traced: Sequence[Traced], decode: Callable[[Sequence[int]
     ]
 
 
-def _step_json(step: int, traced: Sequence[Traced], texts: Sequence[str] | None) -> str:
+def _step_json(
+    step: int, traced: Sequence[Traced], origins: Sequence[Origin | None], texts: Sequence[str] | None
+) -> str:
     documents = [piece._asdict() for piece in traced]
+    for document, origin in zip(documents, origins, strict=True):
+        if origin is not None:
+            document["origin"] = origin._asdict()
     if texts is not None:
         documents = [document | {"text": text} for document, text in zip(documents, texts, strict=True)]
     return json.dumps({"step": step, "documents": documents})
 
 
-def _step_text(step: int, traced: Sequence[Traced], texts: Sequence[str] | None) -> str:
+def _step_text(
+    step: int, traced: Sequence[Traced], origins: Sequence[Origin | None], texts: Sequence[str] | None
+) -> str:
     sequences = len({piece.slot for piece in traced})
     lines = [
         f"step {step:,}: {len(traced):,} stretches of documents in {sequences:,} sequences",
@@ -158,6 +171,9 @@ def _step_text(step: int, traced: Sequence[Traced], texts: Sequence[str] | None)
     for number, piece in enumerate(traced):
         tokens = f"{piece.start:,}–{piece.end:,}"
         lines.append(f"{piece.slot:>6}  {piece.source[:13]:<14}{piece.row:>11,}{tokens:>18}  {piece.path}")
+        origin = origins[number]
+        if origin is not None:
+            lines.append(f"        from row {origin.row:,} of {origin.input}")
         if texts is not None:
             lines.append(f"        {_shortened(texts[number])}")
     return "\n".join(lines)

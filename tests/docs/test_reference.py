@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 from headrace.cli import main as headrace
-from headrace.discovery import EXTENSIONS
+from headrace.names import EXTENSIONS
 from headrace_server.cli import main as headrace_server
 from headrace_server.ingest.liveness import LATE_INTERVALS, LIVE_INTERVALS, STALE_INTERVALS, RankLiveness
 from headrace_server.jobs import metrics

@@ -15,6 +15,11 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from headrace.formats.faults import CorruptError, naming
+from headrace.formats.ipc.messages import FILE_MAGIC, footer_bytes, parse_footer
+from headrace.formats.magic import TAIL_BYTES
+from headrace.places import Place
+
 LINEAGE_KEY: Final = "headrace.lineage"
 
 
@@ -69,3 +74,24 @@ def joined(runs: list[tuple[int, int, int]], more: Sequence[tuple[int, int, int]
             runs[-1] = (source, runs[-1][1], runs[-1][2] + count)
         else:
             runs.append((source, first, count))
+
+
+def read_lineage(place: Place) -> Lineage | None:
+    """The lineage that the shard at `place` carries; None for shards that others made.
+
+    Reads its footer. Raises ShardError, naming it, where it can't be read or its lineage is damaged.
+    """
+    with naming(place):
+        file = place.open()
+        size = min(TAIL_BYTES, file.size_bytes)
+        tail = file.read(file.size_bytes - size, size).tobytes()
+        if not tail.endswith(FILE_MAGIC):
+            return None
+        size = footer_bytes(tail, file.size_bytes)
+        if size > len(tail):
+            tail = file.read(file.size_bytes - size, size).tobytes()
+        text = parse_footer(tail[-size:]).schema.metadata.get(LINEAGE_KEY)
+        try:
+            return None if text is None else Lineage.decode(text)
+        except ValueError as error:
+            raise CorruptError(f"has a lineage that can't be read ({error})") from error

@@ -16,7 +16,12 @@ from headrace.formats.lineage import LINEAGE_KEY, Lineage, Origin
 from headrace.tokenize.encoders.patterns import PATTERNS
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-WORDS = ["the", "of", "and", "shard", "token", "loader", "reads", "a", "row", "from", "disk,", "then", "it's", "packed;", "'quoted'", "don't", "won't", "x", "=", "y", "+", "1\ndef", "main(argv):\n", "", "", "", "return", "{}", "", "#", "done\n\nÜber", "Größe", "naïve", "日本語のテキスト。次の行\n中文", "한국어", "Привет", "мир", "🙂", "<|endoftext|>", "12345", "3.14\r\n\t\ttabs"]
+_SAMPLE = (
+    "the of and shard token loader reads a row from disk, then it's packed; 'quoted' don't won't x = y + 1\n"
+    "def main(argv):\n    return {}  # done\n\nÜber Größe naïve 日本語のテキスト。次の行\n中文 한국어 "
+    "Привет мир 🙂 <|endoftext|> 12345 3.14\r\n\t\ttabs"
+)
+WORDS = _SAMPLE.split(" ")
 "pieces of text of many alphabets, with punctuation and spaces of all kinds"
 
 

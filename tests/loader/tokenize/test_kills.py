@@ -1,4 +1,4 @@
-"""Kill −9 at any moment, run again, and what comes out is what an undisturbed run makes; two runs never share a folder."""
+"""Kill −9 at any moment, run again, and what comes out is what an undisturbed run makes; one run at a time."""
 
 from __future__ import annotations
 

@@ -321,7 +321,8 @@ def test_f17_f18_f19_a_folder_gives_each_good_file_once(tmp_path: Path) -> None:
     assert ignored["x.bin"] == "no text file by its extension"
     assert ignored["again.jsonl"] == "same file as a.jsonl"
     assert set(ignored) == {
-        "_temporary", ".staging", "_SUCCESS", "._a.jsonl", "x.jsonl.tmp", "x.bin", "again.jsonl", "loop", "broken.jsonl",
+        "_temporary", ".staging", "_SUCCESS", "._a.jsonl", "x.jsonl.tmp", "x.bin", "again.jsonl", "loop",
+        "broken.jsonl",
     }  # fmt: skip
 
 
