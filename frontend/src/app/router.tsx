@@ -4,6 +4,7 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   Outlet,
   redirect,
 } from "@tanstack/react-router";
@@ -74,6 +75,16 @@ const ranks = createRoute({
   component: lazyRouteComponent(() => import("./routes/ranks-route"), "RanksRoute"),
 });
 
+const rank = createRoute({
+  getParentRoute: () => job,
+  path: "/ranks/$rank",
+  beforeLoad: ({ params }) => {
+    if (!/^\d{1,6}$/.test(params.rank)) throw notFound();
+  },
+  validateSearch: xAxisSearch,
+  component: lazyRouteComponent(() => import("./routes/rank-route"), "RankRoute"),
+});
+
 const mix = createRoute({
   getParentRoute: () => job,
   path: "/mix",
@@ -88,7 +99,7 @@ const history = createRoute({
 
 const routeTree = root.addChildren([
   login,
-  shell.addChildren([start, jobs, job.addChildren([overview, ranks, mix, history])]),
+  shell.addChildren([start, jobs, job.addChildren([overview, ranks, rank, mix, history])]),
 ]);
 
 /** The pages and their addresses; every page but the login asks for a session first. */

@@ -4,7 +4,7 @@ import { RanksPage } from "@/features/ranks/ranks-page";
 
 const route = getRouteApi("/shell/jobs/$jobId/ranks");
 
-/** The address of a job's ranks, sort and filter included, as props. */
+/** The address of a job's ranks, sort, filter and metric included, as props. */
 export function RanksRoute() {
   const { jobId } = route.useParams();
   const search = route.useSearch();
@@ -14,6 +14,9 @@ export function RanksRoute() {
       jobId={jobId}
       search={search}
       onSearch={(next) => void navigate({ search: next, replace: true })}
+      onOpen={(rank) =>
+        void navigate({ to: "/jobs/$jobId/ranks/$rank", params: { rank: String(rank) } })
+      }
     />
   );
 }

@@ -1,6 +1,7 @@
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import type { RankState } from "@/api/types";
+import type { Job, RankState } from "@/api/types";
 import { StateBadge } from "@/components/state-badge";
 import { Age } from "@/components/time";
 import {
@@ -14,7 +15,9 @@ import {
 } from "@/lib/format";
 import { bytes, millis, share, tokensPerSecond } from "@/lib/units";
 
+import { epochShare, shortPath } from "./cursor-place";
 import type { SortKey } from "./ranks-search";
+import classes from "./ranks-table.module.css";
 
 /** A column of the rank table. */
 export interface RankColumn {
@@ -34,18 +37,10 @@ const number = (
   cell: RankColumn["cell"],
 ): RankColumn => ({ key: sort, label, width, sort, number: true, cell });
 
-const FIXED: readonly RankColumn[] = [
-  { key: "rank", label: "Rank", width: 60, sort: "rank", number: true, cell: ({ rank }) => rank },
-  {
-    key: "state",
-    label: "State",
-    width: 118,
-    sort: "state",
-    cell: ({ state }) => <StateBadge state={state} />,
-  },
-  { key: "step", label: "Step", width: 80, number: true, cell: ({ step }) => formatCount(step) },
+const MEASURES: readonly RankColumn[] = [
+  { key: "step", label: "Step", width: 84, number: true, cell: ({ step }) => formatCount(step) },
   number("step_lag", "Lag, steps", 88, ({ step_lag }) => formatCount(step_lag)),
-  number("tokens_per_s", "Speed", 100, ({ tokens_per_s }) =>
+  number("tokens_per_s", "Speed", 110, ({ tokens_per_s }) =>
     formatRate(tokensPerSecond(tokens_per_s)),
   ),
   number("wait_p50_ms", "Wait p50", 82, ({ wait_p50_ms }) => formatMillis(millis(wait_p50_ms))),
@@ -53,17 +48,25 @@ const FIXED: readonly RankColumn[] = [
   number("wait_max_ms", "Wait max", 82, ({ wait_max_ms }) => formatMillis(millis(wait_max_ms))),
   number("wait_share", "Waiting", 72, ({ wait_share }) => formatShare(share(wait_share))),
   number("queue_depth", "Queue", 72, ({ queue_depth }) => formatMetric(queue_depth)),
-  number("rss_bytes", "Memory", 84, ({ rss_bytes }) => formatBytes(bytes(rss_bytes))),
-  number("dropped", "Dropped", 76, ({ dropped }) => formatCount(dropped)),
+  number("rss_bytes", "Memory", 88, ({ rss_bytes }) => formatBytes(bytes(rss_bytes))),
   number("mix_version", "Mix", 52, ({ mix_version }) =>
     mix_version === null ? UNKNOWN : `v${mix_version}`,
   ),
+  number("dropped", "Dropped", 80, ({ dropped }) => formatCount(dropped)),
+  number("masked_tokens", "Masked tokens", 112, ({ masked_tokens }) => formatCount(masked_tokens)),
   {
-    key: "host",
-    label: "Host",
-    width: 130,
-    sort: "host",
-    cell: ({ host, local_rank }) => `${host} · ${local_rank}`,
+    key: "masked_at",
+    label: "Last masked at",
+    width: 190,
+    cell: ({ masked_at: at }) =>
+      at === null ? (
+        UNKNOWN
+      ) : (
+        <span title={`${at.source}: ${at.file}`}>
+          {shortPath(at.file)}
+          {at.row !== null && `:${at.row}`}
+        </span>
+      ),
   },
   {
     key: "age",
@@ -73,28 +76,74 @@ const FIXED: readonly RankColumn[] = [
   },
 ];
 
-function cursorColumn(name: string): RankColumn {
+/** What the columns need beside the ranks. */
+export interface ColumnsOf {
+  job: Pick<Job, "id" | "seq_len" | "sources">;
+  /** Shows the ranks of one host only. */
+  onHost: (host: string) => void;
+}
+
+function cursorColumn(name: string, job: ColumnsOf["job"]): RankColumn {
   return {
     key: `source:${name}`,
     label: name,
-    width: 280,
+    width: 290,
     cell: ({ sources }) => {
       const cursor = sources.find((source) => source.name === name);
       if (cursor?.file == null) return UNKNOWN;
+      const part = epochShare(cursor, job);
+      const epoch = part === null ? "" : `, ${formatShare(share(part))}`;
       return (
         <span title={cursor.file}>
-          {`${shortPath(cursor.file)}:${cursor.row ?? UNKNOWN} · epoch ${cursor.epoch}`}
+          {`${shortPath(cursor.file)}:${cursor.row ?? UNKNOWN} · epoch ${cursor.epoch}${epoch}`}
         </span>
       );
     },
   };
 }
 
-/** The last two parts of a path. */
-const shortPath = (path: string) => path.split("/").slice(-2).join("/");
-
-/** The columns for a job with these sources: the fixed ones, then one cursor (file:row) a source. */
-export const rankColumns = (sources: readonly string[]): RankColumn[] => [
-  ...FIXED,
-  ...sources.map(cursorColumn),
+/** The columns for a job: rank, state and host, what it measures, then one cursor (file:row, epoch) a source. */
+export const rankColumns = ({ job, onHost }: ColumnsOf): RankColumn[] => [
+  {
+    key: "rank",
+    label: "Rank",
+    width: 72,
+    sort: "rank",
+    number: true,
+    cell: ({ rank }) => (
+      <Link
+        to="/jobs/$jobId/ranks/$rank"
+        params={{ jobId: job.id, rank: String(rank) }}
+        preload={false}
+        className={classes.link}
+      >
+        {rank}
+      </Link>
+    ),
+  },
+  {
+    key: "state",
+    label: "State",
+    width: 122,
+    sort: "state",
+    cell: ({ state }) => <StateBadge state={state} />,
+  },
+  {
+    key: "host",
+    label: "Host",
+    width: 130,
+    sort: "host",
+    cell: ({ host, local_rank }) => (
+      <button
+        type="button"
+        className={classes.host}
+        title={`Only ranks on ${host}`}
+        onClick={() => onHost(host)}
+      >
+        {host} · {local_rank}
+      </button>
+    ),
+  },
+  ...MEASURES,
+  ...job.sources.map(({ name }) => cursorColumn(name, job)),
 ];

@@ -1,5 +1,5 @@
 import type { RankColumn } from "./rank-columns";
-import type { RanksSearch } from "./ranks-search";
+import { ranksSearch, type RanksSearch } from "./ranks-search";
 import classes from "./ranks-table.module.css";
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
 export function RanksTableHead({ columns, template, search, onSearch }: Props) {
   const sortBy = (sort: NonNullable<RankColumn["sort"]>) => {
     const turn = search.sort === sort && !search.up;
-    onSearch({ ...(search.q && { q: search.q }), sort, ...(turn && { up: true }) });
+    onSearch(ranksSearch({ ...search, sort, up: turn }));
   };
   return (
     <div role="rowgroup" className={classes.head}>

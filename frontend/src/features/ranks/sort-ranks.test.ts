@@ -1,42 +1,55 @@
 import { expect, it } from "vitest";
 
+import type { RankState } from "@/api/types";
 import { rankState } from "@/testing/fixtures";
 
-import { ranksSearch } from "./ranks-search";
-import { arrangeRanks } from "./sort-ranks";
+import { ranksSearch, type RanksSearch } from "./ranks-search";
+import { filterRanks, sortRanks } from "./sort-ranks";
 
-const ranks = [
-  rankState({ rank: 0, wait_p99_ms: 9, tokens_per_s: 10, host: "node-2" }),
-  rankState({ rank: 1, step_lag: 5, state: "late", tokens_per_s: 30, host: "node-10" }),
-  rankState({ rank: 2, step_lag: 5, state: "lost", tokens_per_s: 20, host: "node-1" }),
-  rankState({ rank: 3, wait_p99_ms: 90, tokens_per_s: 20, host: "node-1" }),
+const RANKS = [
+  rankState({ rank: 0, host: "node-2", mix_version: null, wait_p99_ms: 3 }),
+  rankState({ rank: 1, host: "node-10", step_lag: 4, wait_p99_ms: 1 }),
+  rankState({ rank: 2, host: "node-1", state: "lost", step_lag: 4, wait_p99_ms: 2 }),
+  rankState({ rank: 3, host: "node-1", wait_p99_ms: 3 }),
 ];
-const order = (search: Parameters<typeof arrangeRanks>[1]) =>
-  arrangeRanks(ranks, search).map(({ rank }) => rank);
 
-it("puts the slowest first: lag, then state, then wait", () =>
-  expect(order({})).toEqual([2, 1, 3, 0]));
+const numbers = (ranks: readonly RankState[]) => ranks.map(({ rank }) => rank);
+const sorted = (search: RanksSearch) => numbers(sortRanks(RANKS, search));
+const left = (search: RanksSearch) => numbers(filterRanks(RANKS, search));
 
-it("sorts by a column, largest first, and turns round; equal ones by rank", () => {
-  expect(order({ sort: "tokens_per_s" })).toEqual([1, 2, 3, 0]);
-  expect(order({ sort: "tokens_per_s", up: true })).toEqual([0, 2, 3, 1]);
-  expect(order({ sort: "host", up: true })).toEqual([2, 3, 0, 1]);
+it("puts the slowest first: furthest behind, then the worst state, then the longest wait", () => {
+  expect(sorted({})).toEqual([2, 1, 0, 3]);
 });
 
-it("puts what is not known last, whichever way", () => {
-  const some = [rankState({ rank: 0, mix_version: null }), rankState({ rank: 1, mix_version: 2 })];
-  for (const up of [true, false]) {
-    expect(arrangeRanks(some, { sort: "mix_version", up }).map(({ rank }) => rank)).toEqual([1, 0]);
-  }
+it("sorts by a column both ways, with what is not known last", () => {
+  expect(sorted({ sort: "wait_p99_ms" })).toEqual([0, 3, 2, 1]);
+  expect(sorted({ sort: "wait_p99_ms", up: true })).toEqual([1, 2, 0, 3]);
+  expect(sorted({ sort: "mix_version" }).at(-1)).toBe(0);
+  expect(sorted({ sort: "mix_version", up: true }).at(-1)).toBe(0);
 });
 
-it("filters by every word", () => {
-  expect(order({ q: "node-1 lost" })).toEqual([2]);
-  expect(order({ q: "rank 3" })).toEqual([3]);
-  expect(order({ q: "nothing" })).toEqual([]);
+it("sorts hosts as people count them", () => {
+  expect(sorted({ sort: "host", up: true })).toEqual([2, 3, 0, 1]);
 });
 
-it("reads an address anyone may have typed", () => {
-  expect(ranksSearch({ sort: "host", up: true, q: 7 })).toEqual({ sort: "host", up: true, q: "7" });
-  expect(ranksSearch({ sort: "__proto__", up: "yes", q: { a: 1 } })).toEqual({});
+it("filters by every word of the text, by state, and by host: a whole name before a part of one", () => {
+  expect(left({ q: "NODE-1 lost" })).toEqual([2]);
+  expect(left({ q: "rank 3" })).toEqual([3]);
+  expect(left({ state: "live" })).toEqual([0, 1, 3]);
+  expect(left({ host: "node-1" })).toEqual([2, 3]);
+  expect(left({ host: "ode-1" })).toEqual([1, 2, 3]);
+  expect(left({ host: "node-1", state: "lost", q: "2" })).toEqual([2]);
+});
+
+it("leaves the ranks it was given as they are", () => {
+  sortRanks(RANKS, { sort: "wait_p99_ms" });
+  expect(numbers(RANKS)).toEqual([0, 1, 2, 3]);
+});
+
+it("reads a view from an address anyone may have typed", () => {
+  expect(ranksSearch({ sort: "nonsense", up: "yes", state: "asleep", metric: 3 })).toEqual({});
+  expect(
+    ranksSearch({ sort: "host", up: true, q: 12, state: "lost", host: "a", metric: "step_lag" }),
+  ).toEqual({ sort: "host", up: true, q: "12", state: "lost", host: "a", metric: "step_lag" });
+  expect(ranksSearch({ sort: "slowest", metric: "state" })).toEqual({});
 });

@@ -1,23 +1,14 @@
 import type { RankState } from "@/api/types";
 
+import { severity } from "./rank-states";
 import type { RanksSearch, SortKey } from "./ranks-search";
 
-/** The states from the one that most needs a look to the one that least does. */
-const SEVERITY: readonly RankState["state"][] = [
-  "lost",
-  "stuck",
-  "stale",
-  "late",
-  "live",
-  "finished",
-];
-
-type Value = number | string | null;
+type ColumnKey = Exclude<SortKey, "slowest">;
 
 /** The value a column sorts by; "slowest" is settled by more than one and has none. */
-const VALUES: Record<Exclude<SortKey, "slowest">, (rank: RankState) => Value> = {
+const VALUES: Record<Exclude<ColumnKey, "host">, (rank: RankState) => number | null> = {
   rank: ({ rank }) => rank,
-  state: ({ state }) => -SEVERITY.indexOf(state),
+  state: ({ state }) => -severity(state),
   step_lag: ({ step_lag }) => step_lag,
   tokens_per_s: ({ tokens_per_s }) => tokens_per_s,
   wait_p50_ms: ({ wait_p50_ms }) => wait_p50_ms,
@@ -27,49 +18,68 @@ const VALUES: Record<Exclude<SortKey, "slowest">, (rank: RankState) => Value> = 
   queue_depth: ({ queue_depth }) => queue_depth,
   rss_bytes: ({ rss_bytes }) => rss_bytes,
   dropped: ({ dropped }) => dropped,
+  masked_tokens: ({ masked_tokens }) => masked_tokens,
   mix_version: ({ mix_version }) => mix_version,
-  host: ({ host }) => host,
 };
 
-function compare(a: Value, b: Value): number {
-  if (a === b) return 0;
-  if (typeof a === "string" && typeof b === "string")
-    return a.localeCompare(b, "en", { numeric: true });
-  return (a as number) - (b as number);
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** The place of each host in their order: comparing names is slow, and many ranks share one. */
+function hostPlaces(ranks: readonly RankState[]): Map<string, number> {
+  const hosts = [...new Set(ranks.map(({ host }) => host))].sort(collator.compare);
+  return new Map(hosts.map((host, place) => [host, place]));
 }
 
 /** Furthest behind first, then worst state, then longest wait, then rank. */
-function bySlowest(a: RankState, b: RankState): number {
+export function bySlowest(a: RankState, b: RankState): number {
   return (
     b.step_lag - a.step_lag ||
-    SEVERITY.indexOf(a.state) - SEVERITY.indexOf(b.state) ||
+    severity(a.state) - severity(b.state) ||
     b.wait_p99_ms - a.wait_p99_ms ||
     a.rank - b.rank
   );
 }
 
-function byColumn(key: Exclude<SortKey, "slowest">, up: boolean) {
-  return (a: RankState, b: RankState): number => {
-    const left = VALUES[key](a);
-    const right = VALUES[key](b);
-    // What is not known goes last, whichever way the column is sorted.
-    if (left === null || right === null)
-      return Number(left === null) - Number(right === null) || a.rank - b.rank;
-    return (up ? compare(left, right) : compare(right, left)) || a.rank - b.rank;
-  };
+function sortByColumn(ranks: readonly RankState[], key: ColumnKey, up: boolean): RankState[] {
+  const places = key === "host" ? hostPlaces(ranks) : null;
+  const valueOf = key === "host" ? ({ host }: RankState) => places?.get(host) ?? 0 : VALUES[key];
+  const sign = up ? 1 : -1;
+  return ranks
+    .map((rank) => ({ rank, value: valueOf(rank) }))
+    .sort((a, b) => {
+      // What is not known goes last, whichever way the column is sorted.
+      if (a.value === null || b.value === null) {
+        return Number(a.value === null) - Number(b.value === null) || a.rank.rank - b.rank.rank;
+      }
+      return sign * (a.value - b.value) || a.rank.rank - b.rank.rank;
+    })
+    .map(({ rank }) => rank);
 }
 
-function matches(rank: RankState, words: readonly string[]): boolean {
-  const text = `rank ${rank.rank} ${rank.state} ${rank.host}`.toLowerCase();
-  return words.every((word) => text.includes(word));
-}
+type Filter = Pick<RanksSearch, "q" | "state" | "host">;
 
-/** The ranks that match every word of `q` (rank, state or host), in the order asked for. */
-export function arrangeRanks(
-  ranks: readonly RankState[],
-  { sort = "slowest", up = false, q = "" }: RanksSearch,
-) {
+/**
+ * The ranks in a state, on a host (the whole name of one, or a part of any), that match every word of `q` (rank, state
+ * or host).
+ */
+export function filterRanks(ranks: readonly RankState[], { q = "", state, host = "" }: Filter) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const order = sort === "slowest" ? bySlowest : byColumn(sort, up);
-  return ranks.filter((rank) => matches(rank, words)).sort(order);
+  const wanted = host.toLowerCase();
+  const whole = wanted !== "" && ranks.some((rank) => rank.host.toLowerCase() === wanted);
+  return ranks.filter((rank) => {
+    if (state !== undefined && rank.state !== state) return false;
+    const name = wanted === "" ? "" : rank.host.toLowerCase();
+    if (whole ? name !== wanted : !name.includes(wanted)) return false;
+    if (words.length === 0) return true;
+    const text = `rank ${rank.rank} ${rank.state} ${rank.host}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Ranks in the order asked for; the slowest first where none is. */
+export function sortRanks(
+  ranks: readonly RankState[],
+  { sort = "slowest", up = false }: Pick<RanksSearch, "sort" | "up">,
+): RankState[] {
+  return sort === "slowest" ? [...ranks].sort(bySlowest) : sortByColumn(ranks, sort, up);
 }
