@@ -1,5 +1,7 @@
 """The two jobs that are seeded over REST before the browser opens."""
 
+from typing import Any
+
 from .rest import Api, record
 
 HOSTILE_NAME = '<img src=x onerror="window.pwned=1">{{7*7}}'
@@ -10,7 +12,9 @@ HOSTILE_SOURCES = (
 )
 HOSTILE_REASON = '<b onmouseover="window.pwned=1">out of memory</b>'
 BIG_NAME = "many-ranks"
-BIG_WORLD = 3000
+BIG_WORLD = 10_240
+BIG_SLOW_RANK = 1234
+_BIG_SOURCES = ("web", "code")
 
 
 def seed_hostile_job(api: Api) -> str:
@@ -23,14 +27,22 @@ def seed_hostile_job(api: Api) -> str:
     return job
 
 
-def seed_big_job(api: Api) -> str:
-    """A job of thousands of ranks, rank 1234 far behind the others; returns its id."""
-    sources = ("web", "code")
-    job = api.create_job(BIG_NAME, sources)
-    attempt = api.start_attempt(job, BIG_WORLD)
-    api.report(
-        job,
-        attempt,
-        [record(rank, BIG_WORLD, 0 if rank == 1234 else 3, sources, tokens=640) for rank in range(BIG_WORLD)],
-    )
-    return job
+class BigJob:
+    """A job of thousands of ranks, one of them far behind the others."""
+
+    def __init__(self, api: Api) -> None:
+        """Register it and let every rank report once."""
+        self._api = api
+        self._seq = 0
+        self.id = api.create_job(BIG_NAME, _BIG_SOURCES)
+        self._attempt = api.start_attempt(self.id, BIG_WORLD)
+        self.report()
+
+    def report(self) -> None:
+        """Let every rank report once more."""
+        self._seq += 3
+        self._api.report(self.id, self._attempt, [self._record(rank) for rank in range(BIG_WORLD)])
+
+    def _record(self, rank: int) -> dict[str, Any]:
+        seq = self._seq - 3 if rank == BIG_SLOW_RANK else self._seq
+        return record(rank, BIG_WORLD, seq, _BIG_SOURCES, tokens=640)

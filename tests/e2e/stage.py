@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .browser import find_browser
+from .control import control
 from .job import NUM_RANKS, training_job
 from .rest import Api
-from .seeded import BIG_WORLD, seed_big_job, seed_hostile_job
+from .seeded import BIG_SLOW_RANK, BIG_WORLD, BigJob, seed_hostile_job
 from .service import running_service
 
 HERE = Path(__file__).parent
@@ -43,7 +44,11 @@ def stage(folder: Path) -> Iterator[Stage]:
     assert STATIC.is_file(), "the dashboard is not built; run `npm ci && npm run build` in frontend/"
     assert (HERE / "node_modules" / "@playwright").is_dir(), "run `npm ci` in tests/e2e"
     browser = find_browser(HERE)
-    with running_service(folder) as service, Api(service.url, service.make_key("e2e", "ingest,read")) as api:
+    with (
+        running_service(folder) as service,
+        Api(service.url, service.make_key("e2e", "ingest,read")) as api,
+        control({"big-report": (big := BigJob(api)).report}) as actions,
+    ):
         environment = {
             "CHROME": str(browser),
             "E2E_URL": service.url,
@@ -54,7 +59,9 @@ def stage(folder: Path) -> Iterator[Stage]:
             "E2E_RESULTS": str(folder / "playwright"),
             "E2E_JOB": JOB_NAME,
             "E2E_HOSTILE_JOB": seed_hostile_job(api),
-            "E2E_BIG_JOB": seed_big_job(api),
+            "E2E_BIG_JOB": big.id,
+            "E2E_BIG_SLOW_RANK": str(BIG_SLOW_RANK),
+            "E2E_CONTROL": actions,
         }
         key = service.make_key("e2e job", "ingest,read")
         with training_job(folder / "job", url=service.url, key=key, name=JOB_NAME) as log:

@@ -28,7 +28,7 @@ for (const scheme of ["light", "dark"] as const) {
   }) => {
     test.setTimeout(240_000);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    for (const path of ["", "/ranks", "/mix", "/history"]) {
+    for (const path of ["", "/ranks", "/ranks/0", "/mix", "/history"]) {
       await page.goto(`/jobs/${jobId}${path}`);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(page.locator("main [role=status][aria-label^=Loading]")).toHaveCount(0);
@@ -52,6 +52,7 @@ test("fits a phone and a 200 % zoom without scrolling sideways", async ({ page, 
       "/jobs",
       `/jobs/${jobId}`,
       `/jobs/${jobId}/ranks`,
+      `/jobs/${jobId}/ranks/0`,
       `/jobs/${jobId}/mix`,
       `/jobs/${jobId}/history`,
     ]) {

@@ -15,4 +15,11 @@ export const environment = {
   hostileJob: need("E2E_HOSTILE_JOB"),
   bigJob: need("E2E_BIG_JOB"),
   bigRanks: Number(need("E2E_BIG_RANKS")),
+  bigSlowRank: Number(need("E2E_BIG_SLOW_RANK")),
 };
+
+/** Does something to the world that the pages watch, by its name in tests/e2e; returns when it is done. */
+export async function act(name: string): Promise<void> {
+  const answer = await fetch(`${need("E2E_CONTROL")}/${name}`, { method: "POST" });
+  if (!answer.ok) throw new Error(`${name}: ${await answer.text()}`);
+}

@@ -39,21 +39,21 @@ const number = (
 
 const MEASURES: readonly RankColumn[] = [
   { key: "step", label: "Step", width: 84, number: true, cell: ({ step }) => formatCount(step) },
-  number("step_lag", "Lag, steps", 88, ({ step_lag }) => formatCount(step_lag)),
+  number("step_lag", "Lag, steps", 104, ({ step_lag }) => formatCount(step_lag)),
   number("tokens_per_s", "Speed", 110, ({ tokens_per_s }) =>
     formatRate(tokensPerSecond(tokens_per_s)),
   ),
-  number("wait_p50_ms", "Wait p50", 82, ({ wait_p50_ms }) => formatMillis(millis(wait_p50_ms))),
-  number("wait_p99_ms", "Wait p99", 82, ({ wait_p99_ms }) => formatMillis(millis(wait_p99_ms))),
-  number("wait_max_ms", "Wait max", 82, ({ wait_max_ms }) => formatMillis(millis(wait_max_ms))),
-  number("wait_share", "Waiting", 72, ({ wait_share }) => formatShare(share(wait_share))),
-  number("queue_depth", "Queue", 72, ({ queue_depth }) => formatMetric(queue_depth)),
+  number("wait_p50_ms", "Wait p50", 96, ({ wait_p50_ms }) => formatMillis(millis(wait_p50_ms))),
+  number("wait_p99_ms", "Wait p99", 96, ({ wait_p99_ms }) => formatMillis(millis(wait_p99_ms))),
+  number("wait_max_ms", "Wait max", 96, ({ wait_max_ms }) => formatMillis(millis(wait_max_ms))),
+  number("wait_share", "Waiting", 86, ({ wait_share }) => formatShare(share(wait_share))),
+  number("queue_depth", "Queue", 76, ({ queue_depth }) => formatMetric(queue_depth)),
   number("rss_bytes", "Memory", 88, ({ rss_bytes }) => formatBytes(bytes(rss_bytes))),
-  number("mix_version", "Mix", 52, ({ mix_version }) =>
+  number("mix_version", "Mix", 58, ({ mix_version }) =>
     mix_version === null ? UNKNOWN : `v${mix_version}`,
   ),
-  number("dropped", "Dropped", 80, ({ dropped }) => formatCount(dropped)),
-  number("masked_tokens", "Masked tokens", 112, ({ masked_tokens }) => formatCount(masked_tokens)),
+  number("dropped", "Dropped", 94, ({ dropped }) => formatCount(dropped)),
+  number("masked_tokens", "Masked tokens", 136, ({ masked_tokens }) => formatCount(masked_tokens)),
   {
     key: "masked_at",
     label: "Last masked at",

@@ -46,13 +46,14 @@ interface ReportedProps extends Omit<Props, "jobId"> {
   all: readonly RankState[];
 }
 
+const NONE: readonly RankState[] = [];
 const SECOND_MS = 1000;
 /** Up to this pace nobody needs to be told of it. */
 const LIVE_MS = 2000;
 
 function ReportedRanks({ job, all, search, onSearch, onOpen }: ReportedProps) {
-  // New ranks, and another order of thousands, give way to what the reader does meanwhile.
-  const ranks = useDeferredValue(all);
+  // Thousands of ranks, at first, anew or in another order, are drawn in slices that give way to the reader.
+  const ranks = useDeferredValue(all, NONE);
   const { sort, up, q, state, host } = useDeferredValue(search);
   const filtered = useMemo(() => filterRanks(ranks, { q, state, host }), [ranks, q, state, host]);
   const sorted = useMemo(() => sortRanks(filtered, { sort, up }), [filtered, sort, up]);
@@ -65,6 +66,7 @@ function ReportedRanks({ job, all, search, onSearch, onOpen }: ReportedProps) {
     () => rankColumns({ job, onHost: (name) => onSearch(ranksSearch({ ...search, host: name })) }),
     [job, search, onSearch],
   );
+  if (ranks === NONE) return <LoadingState label="Drawing the ranks" rows={8} />;
   const paceMs = ranksPaceMs(ranks.length);
   return (
     <>

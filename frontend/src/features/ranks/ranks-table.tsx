@@ -26,7 +26,7 @@ export function RanksTable({ ranks, columns, search, onSearch }: Props) {
     count: ranks.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
-    overscan: 12,
+    overscan: 6,
   });
   const template = columns.map(({ width }) => `${width / 14}em`).join(" ");
   return (

@@ -34,7 +34,8 @@ it("sorts hosts as people count them", () => {
 
 it("filters by every word of the text, by state, and by host: a whole name before a part of one", () => {
   expect(left({ q: "NODE-1 lost" })).toEqual([2]);
-  expect(left({ q: "rank 3" })).toEqual([3]);
+  expect(left({ q: "rank 1" })).toEqual([1]);
+  expect(left({ q: "3" })).toEqual([3]);
   expect(left({ state: "live" })).toEqual([0, 1, 3]);
   expect(left({ host: "node-1" })).toEqual([2, 3]);
   expect(left({ host: "ode-1" })).toEqual([1, 2, 3]);

@@ -58,9 +58,15 @@ function sortByColumn(ranks: readonly RankState[], key: ColumnKey, up: boolean):
 
 type Filter = Pick<RanksSearch, "q" | "state" | "host">;
 
+/** A number is a rank's own and no part of another's, nor of a host's name, which has a filter of its own. */
+const matches = (rank: RankState, word: string): boolean =>
+  /^\d+$/.test(word)
+    ? rank.rank === Number(word)
+    : `rank ${rank.state} ${rank.host}`.toLowerCase().includes(word);
+
 /**
- * The ranks in a state, on a host (the whole name of one, or a part of any), that match every word of `q` (rank, state
- * or host).
+ * The ranks in a state, on a host (the whole name of one, or a part of any), that match every word of `q`: a rank's
+ * number, a part of its state or of its host.
  */
 export function filterRanks(ranks: readonly RankState[], { q = "", state, host = "" }: Filter) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
@@ -70,9 +76,7 @@ export function filterRanks(ranks: readonly RankState[], { q = "", state, host =
     if (state !== undefined && rank.state !== state) return false;
     const name = wanted === "" ? "" : rank.host.toLowerCase();
     if (whole ? name !== wanted : !name.includes(wanted)) return false;
-    if (words.length === 0) return true;
-    const text = `rank ${rank.rank} ${rank.state} ${rank.host}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return words.every((word) => matches(rank, word));
   });
 }
 
