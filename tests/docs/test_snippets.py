@@ -177,6 +177,30 @@ def test_the_guide_to_data_writes_a_shard_and_leaves_a_row_out(tmp_path: Path) -
     assert (manifest.num_documents, manifest.num_tokens) == (2, 5)
 
 
+def test_the_guide_to_tokenizing_makes_shards_from_text(tmp_path: Path) -> None:
+    """By its command, and by its script, which finds nothing left to do."""
+    from headrace.manifest import read_manifest
+
+    from tests.loader.tokenize.making import text, train_tokenizer, write_lines
+
+    for name in ("web", "code"):
+        write_lines(tmp_path / "raw" / name / "a.jsonl", [text(n) for n in range(20)])
+    train_tokenizer(tmp_path / "raw" / "tokenizer.json")
+
+    def here(page: str) -> str:
+        return corpus.moved(page, tmp_path).replace("/raw/", f"{tmp_path}/raw/").replace("-o /data", f"-o {tmp_path}")
+
+    [block] = blocks(GUIDES / "tokenize.md", "bash")
+    command = block.text.split("\n", 1)[1]
+    printed = shell(f"export PATH={BIN[:-1]}:$PATH\n{here(command)}", tmp_path, dict(os.environ))
+    assert "2 new shards with" in printed
+    assert read_manifest("web", tmp_path / "web").num_documents == 20
+    [script] = blocks(GUIDES / "tokenize.md", "python")
+    said: dict[str, object] = {}
+    exec(here(script.text).replace('"/data"', f'"{tmp_path}"'), said)
+    assert said["summary"].new_shards == 0  # type: ignore[attr-defined]
+
+
 def test_bench_runs_as_the_readme_says(tmp_path: Path, cache: str) -> None:
     corpus.write(tmp_path)
     [bench] = (block.text for block in blocks(README, "bash") if block.heading == "How fast on your data")

@@ -1,40 +1,40 @@
 """The demo's corpus on disk: tokenised shards of every source, a small held-back set, and the tokenizer.
 
+    <cache>/demo/text-<fingerprint>/{train,validation}-<source>.jsonl
+        a line a document: its name and its text
     <cache>/demo/corpus-<fingerprint>/
         corpus.json             what is here: counts, and size and SHA-256 of every file
         tokenizer.json
-        train/<source>/<source>-00000.arrow …
-        validation/<source>/<source>-00000.arrow
+        shards/train-<source>/000000-0000.arrow …
+        shards/validation-<source>/000000-0000.arrow
 
-The folder's name is the fingerprint of everything that went into it. It is built beside its place and moved there
-whole, under a lock, and checked when it is opened: whatever a killed or a second run leaves behind, the next one
-repairs.
+The shards are what `headrace tokenize` makes of the text. The folder's name is the fingerprint of everything that went
+into it. It is built beside its place and moved there whole, under a lock, and checked when it is opened: whatever a
+killed or a second run leaves behind, the next one repairs.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from headrace.demo import tokenizer as bpe
 from headrace.demo.gather import SOURCES, Document, Machine, documents, fingerprint, inputs
 from headrace.demo.locks import locked
 from headrace.errors import ConfigError, SourceError
-from headrace.formats.writer import ShardWriter
+from headrace.tokenize import Options, tokenize
+from headrace.tokenize.folder import STATE
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 "raised when the same text would give different shards"
-NUM_SHARDS: Final = 4
-"of each source"
+SHARD_BYTES: Final = 1 << 20
+"so that a small source has several shards too"
 MIN_DOCUMENTS: Final = 8
 "a source with fewer is refused"
 HELD_BACK_ONE_IN: Final = 20
@@ -42,7 +42,6 @@ MAX_HELD_BACK_CHARACTERS: Final = 64 << 10
 "longer documents are never held back: one could be half a source"
 NUM_KEPT: Final = 3
 "corpora kept, those used last; others are removed"
-_ENCODED_AT_ONCE: Final = 128
 
 Say = Callable[[str], None]
 
@@ -69,11 +68,11 @@ class Corpus:
 
     def train(self, source: str) -> Path:
         """The folder with the training shards of `source`."""
-        return self.folder / "train" / source
+        return self.folder / "shards" / f"train-{source}"
 
     def validation(self, source: str) -> Path:
         """The folder with the held-back documents of `source`."""
-        return self.folder / "validation" / source
+        return self.folder / "shards" / f"validation-{source}"
 
     @property
     def tokenizer(self) -> Path:
@@ -107,7 +106,7 @@ def prepare(root: Path, machine: Machine, say: Say = lambda line: None) -> Corpu
         corpus = load(folder)
         if corpus is None:
             say(f"corpus: building {folder}")
-            for unfinished in [*root.glob("*.tmp"), folder]:
+            for unfinished in [*root.glob("*.tmp"), folder, _text_of(folder)]:
                 _remove(unfinished)
             _build(documents(raws), folder, root, say)
             corpus = load(folder)
@@ -148,14 +147,15 @@ def _build(found: dict[str, list[Document]], folder: Path, root: Path, say: Say)
                 f"{MIN_DOCUMENTS}; install a few Python packages, or documentation, and try again"
             )
     halves = {source: split(found[source]) for source in SOURCES}
-    tokenizer, path = _tokenizer({source: train for source, (train, _) in halves.items()}, root, say)
+    path = _tokenizer({source: train for source, (train, _) in halves.items()}, root, say)
     unfinished = folder.with_suffix(".tmp")
-    sources = []
-    for source, (train, held_back) in halves.items():
-        say(f"corpus: tokenising {source}: {sum(len(d.text) for d in train) / 1e6:.1f} M characters")
-        num_tokens = _write(tokenizer, train, unfinished / "train" / source, source, NUM_SHARDS)
-        _write(tokenizer, held_back, unfinished / "validation" / source, source, 1)
-        sources.append(CorpusSource(source, len(train), num_tokens, len(held_back)))
+    parts = {f"train-{source}": train for source, (train, _) in halves.items()}
+    parts |= {f"validation-{source}": held_back for source, (_, held_back) in halves.items()}
+    made = _shards(parts, _text_of(folder), unfinished / "shards", path, say)
+    sources = [
+        CorpusSource(source, len(train), made[f"train-{source}"], len(held_back))
+        for source, (train, held_back) in halves.items()
+    ]
     shutil.copyfile(path, unfinished / "tokenizer.json")
     files = [path for path in sorted(unfinished.rglob("*")) if path.is_file()]
     record = {
@@ -168,40 +168,40 @@ def _build(found: dict[str, list[Document]], folder: Path, root: Path, say: Say)
     unfinished.rename(folder)
 
 
-def _tokenizer(train: dict[str, list[Document]], root: Path, say: Say) -> tuple[bpe.Tokenizer, Path]:
+def _tokenizer(train: dict[str, list[Document]], root: Path, say: Say) -> Path:
     texts = [text for found in train.values() for text in bpe.sample(found)]
     path = bpe.kept_path(root, texts)
     if path.exists():
-        return bpe.Tokenizer(path), path
+        return path
     for old in root.glob("tokenizer-*.json"):
         old.unlink()
     say(f"tokenizer: training {bpe.VOCAB_SIZE:,} entries on {sum(map(len, texts)) / 1e6:.1f} M characters")
-    return bpe.train(texts, path), path
+    bpe.train(texts, path)
+    return path
 
 
-def _write(tokenizer: bpe.Tokenizer, found: Sequence[Document], folder: Path, source: str, num_shards: int) -> int:
-    """Write `found` as shards of about equal length; the number of tokens."""
-    folder.mkdir(parents=True)
-    bounds = _shares([len(document.text) for document in found], num_shards)
-    num_tokens = 0
-    for number, (start, end) in enumerate(bounds):
-        with ShardWriter(folder / f"{source}-{number:05d}.arrow", dtype=np.uint16) as shard:
-            shard.write(_encoded(tokenizer, found[start:end]))
-        num_tokens += shard.num_tokens
-    return num_tokens
+def _shards(
+    parts: Mapping[str, Sequence[Document]], text: Path, output: Path, tokenizer: Path, say: Say
+) -> dict[str, int]:
+    """Writes the documents of each part down in `text`, and tokenises them; the tokens of each."""
+    text.mkdir(parents=True)
+    num_characters = 0
+    for part, found in parts.items():
+        num_characters += sum(len(document.text) for document in found)
+        with (text / f"{part}.jsonl").open("w", encoding="utf-8") as file:
+            for document in found:
+                file.write(json.dumps({"name": document.name, "text": document.text}) + "\n")
+    say(f"corpus: tokenising {num_characters / 1e6:.1f} M characters")
+    inputs = [f"{part}={text / part}.jsonl" for part in parts]
+    options = Options(shard_bytes=SHARD_BYTES, vocab_size=bpe.VOCAB_SIZE)
+    summary = tokenize(inputs, str(tokenizer), output, options=options)
+    _remove(output / STATE)
+    return {part: counts.tokens for part, counts in summary.sources.items()}
 
 
-def _shares(lengths: Sequence[int], num_shares: int) -> list[tuple[int, int]]:
-    """Contiguous ranges of about equal total length, none empty; fewer than asked for where there are too few items."""
-    ends = np.cumsum(lengths)
-    cuts = np.searchsorted(ends, np.arange(1, num_shares) * ends[-1] / num_shares) + 1
-    edges = sorted({0, len(lengths), *(int(cut) for cut in cuts)})
-    return list(itertools.pairwise(edges))
-
-
-def _encoded(tokenizer: bpe.Tokenizer, found: Sequence[Document]) -> Iterator[np.ndarray]:
-    for start in range(0, len(found), _ENCODED_AT_ONCE):
-        yield from tokenizer.encode([document.text for document in found[start : start + _ENCODED_AT_ONCE]])
+def _text_of(folder: Path) -> Path:
+    """Where the text of the corpus in `folder` is kept, which its shards name as the origin of their documents."""
+    return folder.with_name(folder.name.replace("corpus-", "text-"))
 
 
 def _digest(path: Path) -> str:
@@ -213,6 +213,7 @@ def _remove_old(root: Path) -> None:
     by_use = sorted(root.glob("corpus-*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in by_use[NUM_KEPT:]:
         _remove(old)
+        _remove(_text_of(old))
 
 
 def _remove(path: Path) -> None:

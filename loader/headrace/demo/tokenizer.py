@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,27 +31,6 @@ except ImportError as error:  # an optional dependency, `headrace[demo]`
     raise ConfigError(
         "the demo needs the package 'tokenizers', which is not installed here; run: pip install 'headrace[demo]'"
     ) from error
-
-
-class Tokenizer:
-    """Text to ids in [1, VOCAB_SIZE) and back."""
-
-    def __init__(self, path: Path) -> None:
-        self._inner = tokenizers.Tokenizer.from_file(str(path))
-        self._inner.encode_special_tokens = True  # `<|endoftext|>` in a text is text
-
-    @property
-    def vocab_size(self) -> int:
-        """Entries, the separator included; at most VOCAB_SIZE (fewer after training on very little text)."""
-        return int(self._inner.get_vocab_size())
-
-    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Ids of each text: uint16 (tokens,), without separator. Uses all cores."""
-        return [np.asarray(encoding.ids, dtype=np.uint16) for encoding in self._inner.encode_batch_fast(list(texts))]
-
-    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """The text that was encoded; separators are left out."""
-        return str(self._inner.decode([int(token) for token in ids], skip_special_tokens=True))
 
 
 def sample(documents: Sequence[Document]) -> list[str]:
@@ -81,7 +58,7 @@ def kept_path(folder: Path, texts: Sequence[str]) -> Path:
     return folder / f"tokenizer-{whole.hexdigest()[:16]}.json"
 
 
-def train(texts: Sequence[str], path: Path) -> Tokenizer:
+def train(texts: Sequence[str], path: Path) -> None:
     """Train on `texts` and write `path` atomically. Progress is shown on a terminal."""
     inner = tokenizers.Tokenizer(tokenizers.models.BPE())
     inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -97,7 +74,6 @@ def train(texts: Sequence[str], path: Path) -> Tokenizer:
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     inner.save(str(unfinished))
     unfinished.replace(path)
-    return Tokenizer(path)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -96,8 +96,9 @@ def train(options: argparse.Namespace, corpus: Corpus) -> None:
 
 def make_loader(corpus: Corpus, part: str, world_size: int, options: argparse.Namespace) -> Loader:
     """The loader of `part` of the corpus, `train` or `validation`; only training reports to the control plane."""
+    folder = corpus.train if part == "train" else corpus.validation
     return Loader(
-        [Source(name, str(corpus.folder / part / name), weight=weight) for name, weight in WEIGHTS.items()],
+        [Source(name, str(folder(name)), weight=weight) for name, weight in WEIGHTS.items()],
         seq_len=SEQ_LEN,
         global_batch_size=GLOBAL_BATCH,
         micro_batch_size=min(8, GLOBAL_BATCH // world_size),
