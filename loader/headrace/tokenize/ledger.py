@@ -4,7 +4,7 @@
     tokenizer.json          (.model, .tiktoken) a copy of the tokenizer
     manifest.json           whole shards with their counts, for people and programs
     000000-0000.arrow       a shard: unit and number; below a folder for a source with a name
-    _tokenize/plan/         units, in the order they were planned; never changed
+    _tokenize/plan/         units, in the order they were planned
     _tokenize/records/      one for each whole shard
     _tokenize/staged/       whole shards that wait for one before them
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ from headrace.tokenize.folder import STATE, Folder
 from headrace.tokenize.inputs import Input
 from headrace.tokenize.options import Options, flag
 from headrace.tokenize.records import RECORDS, STAGED, Counts, Report, ShardRecord, record_name, staged_name
-from headrace.tokenize.units import Cutter, Part, Unit, plan_units, unit_bytes
+from headrace.tokenize.units import Cutter, Unit, amend, plan_units, unit_bytes
 
 log = logging.getLogger("headrace")
 
@@ -135,7 +135,9 @@ class Ledger:
     def load(self) -> list[str]:
         """Reads the books; returns the shards that are gone or were changed, which will be made again."""
         for plan in sorted(self._folder.sizes(PLANS)):
-            self._take_in(json.loads(self._folder.read(plan) or b"{}")["units"])
+            records = json.loads(self._folder.read(plan) or b"{}")
+            self._take_in(map(Unit.of, records["units"]))
+            self._replace(list(map(Unit.of, records["amended"])))
             self._num_plans += 1
         names = self._folder.sizes(RECORDS)
         numbered = [record_name(unit.name, number) for unit in self.units for number in range(_count(names, unit))]
@@ -165,23 +167,30 @@ class Ledger:
     def plan(self, inputs: Iterable[Input], options: Options, dtype: np.dtype[np.unsignedinteger], cut: Cutter) -> int:
         """Plans the inputs that are new, and writes that down; returns how many they are.
 
-        Raises SourceError, naming it, for an input that was changed since it was planned, or is of another source now.
+        One that was changed, as by mending a bad row, is taken as it is now where no shard of its units is made. Raises
+        SourceError, naming it, where one is, and for an input that is of another source now.
         """
-        known = {part.input("").name: (unit.source, part) for unit in self.units for part in unit.parts}
+        known: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            for part in unit.parts:
+                known.setdefault(part.input("").name, []).append(unit)
         new: list[Input] = []
+        amended: list[Unit] = []
         for item in inputs:
-            source, part = known.get(item.name, ("", None))
-            if part is None:
+            if item.name not in known:
                 new.append(item)
-            else:
-                self._check_same(item, source, part)
+                continue
+            units = [next(one for one in self.units if one.name == unit.name) for unit in known[item.name]]
+            if not self._is_same(item, units):
+                amended += amend(units, item)
+                self._replace(amended)
         numbers = {source: len(units) for source, units in self._by_source.items()}
         units = plan_units(new, numbers, unit_bytes(options.shard_bytes, dtype.itemsize), cut)
-        if units:
-            records = [unit.record() for unit in units]
-            self._folder.write(f"{PLANS}/{self._num_plans:06}.json", json.dumps({"units": records}).encode())
+        if units or amended:
+            records = {"units": [one.record() for one in units], "amended": [one.record() for one in amended]}
+            self._folder.write(f"{PLANS}/{self._num_plans:06}.json", json.dumps(records).encode())
             self._num_plans += 1
-            self._take_in(records)
+            self._take_in(units)
         return len(new)
 
     @property
@@ -261,14 +270,19 @@ class Ledger:
             ],
         }
 
-    def _take_in(self, records: Iterable[dict[str, Any]]) -> None:
-        for record in records:
-            unit = Unit.of(record)
+    def _take_in(self, units: Iterable[Unit]) -> None:
+        for unit in units:
             self.units.append(unit)
             self._records[unit.name] = []
             self._shown[unit.name] = 0
             self._by_source.setdefault(unit.source, []).append(unit)
             self._cursor.setdefault(unit.source, 0)
+
+    def _replace(self, amended: Sequence[Unit]) -> None:
+        if amended:
+            by_name = {unit.name: unit for unit in amended}
+            for units in (self.units, *self._by_source.values()):
+                units[:] = [by_name.get(unit.name, unit) for unit in units]
 
     def _is_made(self, unit: Unit) -> bool:
         records = self._records[unit.name]
@@ -297,16 +311,24 @@ class Ledger:
         self._folder.move(staged_name(unit.name, record.number), record.path)
         self._sizes[record.path] = record.size_bytes
 
-    def _check_same(self, item: Input, source: str, part: Part) -> None:
-        if source != item.source:
-            raise SourceError(f"{item.name} was tokenised as of source {source!r} and is of {item.source!r} now")
-        if (item.size_bytes, item.mtime_ns) != (part.size_bytes, part.mtime_ns):
-            what = f"had {part.size_bytes} bytes and has {item.size_bytes}" if item.size_bytes != part.size_bytes else (
-                "has another time of change")  # fmt: skip
+    def _is_same(self, item: Input, units: Sequence[Unit]) -> bool:
+        """Whether an input is as its units have it; raises SourceError where it must be and isn't."""
+        if units[0].source != item.source:
             raise SourceError(
-                f"{item.name} was changed since {self._name} took it in: it {what}; put it back as it was, give it a "
-                "new name, or name a new folder by -o"
+                f"{item.name} was tokenised as of source {units[0].source!r} and is of {item.source!r} now"
             )
+        was = next(part for part in units[0].parts if part.input("").name == item.name)
+        if (item.size_bytes, item.mtime_ns) == (was.size_bytes, was.mtime_ns):
+            return True
+        if not any(self._records[unit.name] for unit in units):
+            return False
+        what = "has another time of change"
+        if item.size_bytes != was.size_bytes:
+            what = f"had {was.size_bytes} bytes and has {item.size_bytes}"
+        raise SourceError(
+            f"{item.name} was changed since {self._name} took it in, and shards were made of it: it {what}; put it back "
+            "as it was, give it a new name, or name a new folder by -o"
+        )
 
 
 def _count(names: Mapping[str, int], unit: Unit) -> int:

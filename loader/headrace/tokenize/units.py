@@ -1,13 +1,13 @@
 """Work units: runs of input that are tokenised by themselves, so that any number of workers writes the same shards.
 
 A plan is a pure function of the inputs and the options. It is written down before anything is tokenised; inputs that
-come later make further units behind it and change none of them.
+come later make further units behind it and change none that is begun.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from headrace.tokenize.inputs import COLUMNS, COMPRESSED, LINES, Input
@@ -115,6 +115,18 @@ def plan_units(inputs: Iterable[Input], first_numbers: dict[str, int], target_by
             weight += own
     close()
     return units
+
+
+def amend(units: Sequence[Unit], item: Input) -> list[Unit]:
+    """Units of an input that was changed, none of which is begun: the first takes all of it as it is now."""
+    amended = []
+    for number, unit in enumerate(units):
+        parts = [part for part in unit.parts if part.input("").name != item.name]
+        if number == 0:
+            place = [part.input("").name for part in unit.parts].index(item.name)
+            parts.insert(place, whole_part(item))
+        amended.append(replace(unit, parts=tuple(parts)))
+    return amended
 
 
 def whole_part(item: Input) -> Part:

@@ -45,6 +45,34 @@ def test_error_stops_at_the_first_bad_row_and_names_it(
     assert not json.loads((tmp_path / "out" / "manifest.json").read_text())["complete"]
 
 
+def test_a_bad_row_that_is_mended_lets_the_run_go_on(
+    tmp_path: Path, tokenizer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a file that is divided, and in one that isn't; what other units finished is kept."""
+    for name, count in (("a.jsonl", 100), ("b.jsonl", 10), ("c.jsonl.gz", 10)):
+        write_lines(tmp_path / "raw" / name, [text(n) for n in range(count)])
+    large, small = tmp_path / "raw" / "a.jsonl", tmp_path / "raw" / "b.jsonl"
+    whole = {path: path.read_bytes() for path in (large, small)}
+    for path, content in whole.items():
+        path.write_bytes(b"{\n" + content)
+    out = tmp_path / "out"
+    words = (str(tmp_path / "raw"), "--tokenizer", tokenizer, "-o", str(out), "--workers", "1", "--shard-size", "20kB")
+    for path, content in whole.items():
+        _, errors = said(capsys, *words, status=1)
+        assert f"{path}, row 0 (line 1): it is not JSON" in errors
+        path.write_bytes(content)
+    said(capsys, *words)
+    expected = [
+        (str(tmp_path / "raw" / name), n)
+        for name, k in (("a.jsonl", 100), ("b.jsonl", 10), ("c.jsonl.gz", 10))
+        for n in range(k)
+    ]
+    assert sorted(origin for _, origin in rows(out)) == sorted(expected)
+    made = contents(out)
+    said(capsys, *words)
+    assert contents(out) == made
+
+
 def test_skip_goes_on_and_counts_and_names_everything(
     bad: Path, tokenizer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

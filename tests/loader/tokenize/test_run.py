@@ -221,7 +221,10 @@ def test_an_input_that_was_changed_is_refused(raw_in_order: Path, tokenizer: str
     path = raw_in_order / "0.jsonl"
     status = path.stat()
     path.write_bytes(path.read_bytes() + b"\n")
-    with pytest.raises(SourceError, match=r"0\.jsonl was changed since .* took it in: it had \d+ bytes and has \d+"):
+    with pytest.raises(
+        SourceError,
+        match=r"0\.jsonl was changed since .* took it in, and shards were made of it: it had \d+ bytes and has \d+",
+    ):
         tokenize(str(raw_in_order), tokenizer, out, options=SMALL)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(SourceError, match=r"it has another time of change; put it back"):
