@@ -26,7 +26,7 @@ from typing import Any
 import psutil
 from headrace.cache import cache_root
 
-DATATROVE = "0.4.0"
+DATATROVE = "0.10.1"
 LONG_CHARACTERS = 8_000_000
 VOCAB_SIZE = 32_000
 SAMPLE_CHARACTERS = 3_000_000

@@ -326,8 +326,8 @@ class Ledger:
         if item.size_bytes != was.size_bytes:
             what = f"had {was.size_bytes} bytes and has {item.size_bytes}"
         raise SourceError(
-            f"{item.name} was changed since {self._name} took it in, and shards were made of it: it {what}; put it back "
-            "as it was, give it a new name, or name a new folder by -o"
+            f"{item.name} was changed since {self._name} took it in, and shards were made of it: it {what}; put it "
+            "back as it was, give it a new name, or name a new folder by -o"
         )
 
 
