@@ -1,10 +1,10 @@
 """`headrace tokenize` next to the bare libraries: ``python -m benchmarks.tokenize``.
 
-Throughput of the command on all cores, start and reading included, next to the `tokenizers` library alone encoding the
-same texts, which are in memory already, with as many threads; memory of a worker; the time per byte of one 8 MB
-document next to small ones, and for a tokenizer that replaces and never splits; and, where they can be installed, each in an
-environment of its own under HEADRACE_CACHE, datatrove and preprocessing as Megatron does it (a pool of processes that
-encode line by line, one writer). Prints a line of JSON and a table.
+Throughput of the command on all cores, start and reading included, next to the `tokenizers` library alone encoding
+the same texts, which are in memory already, with as many threads; memory of a worker; the time per byte of one 8 MB
+document next to small ones, and for a tokenizer that replaces and never splits; and, where they can be installed,
+each in an environment of its own under HEADRACE_CACHE, datatrove and preprocessing as Megatron does it (a pool of
+processes that encode line by line, one writer). Prints a line of JSON and a table.
 """
 
 from __future__ import annotations
