@@ -41,6 +41,7 @@ from .runtime import Runtime, build_runtime
 from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
+from .system import endpoints as system
 from .users import endpoints as users
 from .webhooks import endpoints as webhooks
 from .webhooks.delivery import Deliverer
@@ -64,6 +65,7 @@ FEATURES = (
     events,
     exports,
     reports,
+    system,
 )
 
 

@@ -9,6 +9,7 @@ from .events.broker import Broker
 from .ingest.liveness import Downtime
 from .ingest.pace import Load
 from .oidc.provider import Provider
+from .peers import Peers, Standing, here
 from .settings import Settings
 from .webhooks.sender import Sender
 
@@ -39,6 +40,18 @@ class Runtime:
     num_batches: int = 0
     # Files that are being made and sent.
     num_exports: int = 0
+    # When this process began to serve, and what others on the database told of themselves.
+    started_at: float = 0.0
+    peers: Peers = field(default_factory=Peers)
+
+    def standing(self) -> Standing:
+        """What this process has in hand."""
+        return here(
+            started_at=self.started_at,
+            num_streams=self.broker.num_streams,
+            num_batches=self.num_batches,
+            num_exports=self.num_exports,
+        )
 
 
 def build_runtime(
@@ -53,4 +66,5 @@ def build_runtime(
         provider=Provider(settings) if settings.oidc_issuer is not None else None,
         now=now,
         steady=steady,
+        started_at=now(),
     )

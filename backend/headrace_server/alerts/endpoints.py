@@ -11,9 +11,11 @@ from ..projects import service as projects
 from ..projects.endpoints import ProjectName
 from ..work import Work, reading, writing
 from . import rules, service
+from .kinds import Kind
 from .schemas import (
     Acknowledgement,
     Alert,
+    AlertCount,
     AlertMute,
     AlertMuteCreate,
     AlertMuteList,
@@ -79,13 +81,22 @@ async def list_alerts(
     project: Annotated[Name | None, Query()] = None,
     job: Annotated[str | None, Query(max_length=64)] = None,
     state: Annotated[list[AlertStateName] | None, Query(max_length=3, description="repeat it for several")] = None,
+    kind: Annotated[list[Kind] | None, Query(max_length=10, description="repeat it for several")] = None,
     cursor: Annotated[str | None, Query(max_length=64)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> AlertPage:
     """Alerts, newest first, of every project the caller sees, of one project or of one job."""
     in_project = await projects.find(work, project) if project is not None else None
     of_job = await access.find_job(work, job) if job is not None else None
-    return await service.page(work, project=in_project, job=of_job, states=state or [], cursor=cursor, limit=limit)
+    return await service.page(
+        work, project=in_project, job=of_job, states=state or [], kinds=kind or [], cursor=cursor, limit=limit
+    )
+
+
+@router.get("/alerts/count")
+async def count_alerts(work: Reader) -> AlertCount:
+    """How many alerts are open, in every project the caller sees."""
+    return await service.count(work)
 
 
 @router.get("/alerts/{alert}")

@@ -162,6 +162,7 @@ async def page(
     job_id: int | None,
     job_name: str | None,
     states: Iterable[str],
+    kinds: Iterable[str],
     before_id: int | None,
     limit: int,
 ) -> Sequence[Described]:
@@ -176,8 +177,21 @@ async def page(
         query = query.where(models.Job.name == job_name)
     if before_id is not None:
         query = query.where(alert.id < before_id)
-    wanted = list(states)
-    return (await session.execute(query.where(alert.state.in_(wanted)) if wanted else query)).all()
+    for column, given in ((alert.state, list(states)), (alert.kind, list(kinds))):
+        if given:
+            query = query.where(column.in_(given))
+    return (await session.execute(query)).all()
+
+
+async def num_by_state(session: AsyncSession, projects: frozenset[int] | None, job_name: str | None) -> dict[str, int]:
+    """How many alerts are open, by state; a None filter means any."""
+    alert = models.AlertEvent
+    query = sa.select(alert.state, sa.func.count()).where(alert.state.in_(OPEN)).group_by(alert.state)
+    if projects is not None:
+        query = query.where(alert.project_id.in_(projects))
+    if job_name is not None:
+        query = query.join(models.Job, models.Job.id == alert.job_id).where(models.Job.name == job_name)
+    return {row[0]: row[1] for row in await session.execute(query)}
 
 
 async def alert(session: AsyncSession, alert_uuid: UUID, *, lock: bool) -> Described | None:

@@ -116,6 +116,13 @@ class AlertPage(Reply):
     next_cursor: str | None
 
 
+class AlertCount(Reply):
+    """How many alerts are open in all projects the caller sees: those nobody has acknowledged yet, and the others."""
+
+    firing: int
+    acknowledged: int
+
+
 class Acknowledgement(Request):
     """Somebody looks into it, and says what they know."""
 

@@ -14,9 +14,11 @@ from ..models import Job, Project
 from ..paging import decode_cursor, encode_cursor
 from ..work import Work
 from . import raising, repository, rules
+from .kinds import Kind
 from .schemas import (
     Acknowledgement,
     Alert,
+    AlertCount,
     AlertMute,
     AlertMuteCreate,
     AlertMuteList,
@@ -49,6 +51,7 @@ async def page(
     project: Project | None,
     job: Job | None,
     states: Sequence[AlertStateName],
+    kinds: Sequence[Kind] = (),
     cursor: str | None,
     limit: int,
 ) -> AlertPage:
@@ -59,11 +62,24 @@ async def page(
         job_id=None if job is None else job.id,
         job_name=work.principal.job,
         states=states,
+        kinds=kinds,
         before_id=decode_cursor(cursor),
         limit=limit + 1,
     )
     items = [describe(row) for row in rows[:limit]]
     return AlertPage(items=items, next_cursor=encode_cursor(rows[limit - 1][0].id) if len(rows) > limit else None)
+
+
+async def count(work: Work) -> AlertCount:
+    """How many alerts that the caller may read are open."""
+    found = await repository.num_by_state(work.session, work.projects, work.principal.job)
+    return AlertCount(firing=found.get("firing", 0), acknowledged=found.get("acknowledged", 0))
+
+
+async def looked_at(session: AsyncSession) -> float | None:
+    """When any process last looked at the rules (Unix seconds); None before the first look."""
+    clock = await repository.clock(session)
+    return None if clock is None else clock.looked_at
 
 
 async def num_open(session: AsyncSession, projects: frozenset[int] | None) -> Sequence[tuple[str, str, int]]:

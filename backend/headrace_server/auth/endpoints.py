@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from ..principal import Principal
 from ..users.schemas import PasswordChange
@@ -48,10 +48,15 @@ async def sign_out(work: Annotated[Work, writing("person")], response: Response)
 
 
 @router.delete("/me/sessions", status_code=204)
-async def sign_out_everywhere(work: Annotated[Work, writing("person")], response: Response) -> None:
-    """End all of one's own sessions, on every device, this one too."""
-    await sessions.sign_out_everywhere(work)
-    clear_session(response, work.runtime.settings)
+async def sign_out_everywhere(
+    work: Annotated[Work, writing("person")],
+    response: Response,
+    others: Annotated[bool, Query(description="keep this one")] = False,
+) -> None:
+    """End all of one's own sessions, on every device; this one too unless only ``others`` are to end."""
+    await sessions.sign_out_everywhere(work, but_here=others)
+    if not others:
+        clear_session(response, work.runtime.settings)
 
 
 @router.put("/me/password", status_code=204)

@@ -181,11 +181,19 @@ async def sign_out(work: Work) -> None:
     audit.record(work, "session.close", project_id=None)
 
 
-async def sign_out_everywhere(work: Work) -> None:
-    """End every session of the caller, this one too."""
-    assert work.principal.username is not None
+async def sign_out_everywhere(work: Work, *, but_here: bool) -> None:
+    """End every session of the caller, this one too unless ``but_here``."""
+    assert work.principal.username is not None and work.principal.session_token is not None
     user = await users.find(work.session, work.principal.username)
-    await users.end_sessions(work.session, user, by=work.principal.label, now=work.now, request_id=work.request_id)
+    held = await repository.by_token(work.session, secret_hash(work.principal.session_token), work.now)
+    await users.end_sessions(
+        work.session,
+        user,
+        by=work.principal.label,
+        now=work.now,
+        request_id=work.request_id,
+        but_session=held[0].id if but_here and held is not None else None,
+    )
 
 
 async def change_own_password(

@@ -17,6 +17,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from ..mix import service as mixes
+from ..peers import read
 from ..runtime import Runtime
 from . import repository, wire
 from .announcements import ActivationRecorded, AlertMoved, ChangeMoved, JobChanged, MixChanged, MixProgressed
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 
 DIGEST_S = 1.0
 POLL_S = 1.0
-_CHECK_S = 5.0
+# Each process tells of itself this often, which also shows whether the connection still works.
+_STANDING_S = 5.0
 _BACKOFF_S = (1.0, 15.0)
 _MAX_PENDING = 10_000
 
@@ -80,8 +82,11 @@ class Fanout:
     async def _exchange(self, line: Wire) -> None:
         """Send a digest each second in which something happened, until the connection is lost."""
         loop = asyncio.get_running_loop()
-        checked_at = loop.time()
+        next_standing = loop.time()
         while not line.lost.is_set():
+            if loop.time() >= next_standing:
+                next_standing = loop.time() + _STANDING_S
+                await line.tell(self._written({"standing": self._runtime.standing().told()}))
             try:
                 async with asyncio.timeout(DIGEST_S):
                     await line.lost.wait()
@@ -89,9 +94,6 @@ class Fanout:
                 digest = self._digest()
                 if digest is not None:
                     await line.tell(digest)
-                elif loop.time() - checked_at >= _CHECK_S:
-                    checked_at = loop.time()
-                    await line.check()
 
     async def _poll_for(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -147,6 +149,8 @@ class Fanout:
                 return
             if body.get("all"):
                 self._runtime.broker.start_over()
+            if "standing" in body:
+                self._runtime.peers.heard(str(body["from"]), read(body["standing"]), self._runtime.steady())
             changes: list[object] = [MixChanged(int(job), int(version)) for job, version in body.get("edits", ())]
             changes += [JobChanged(int(job)) for job in body.get("jobs", ())]
             changes += [MixProgressed(int(job), int(version)) for job, version in body.get("progress", ())]

@@ -38,10 +38,6 @@ class Wire:
         """Send a payload to every process. Raises when the connection is of no use any more."""
         await self._connection.execute("SELECT pg_notify($1, $2)", CHANNEL, payload, timeout=_TIMEOUT_S)
 
-    async def check(self) -> None:
-        """Raise when the other end does not answer within seconds."""
-        await self._connection.execute("SELECT 1", timeout=_TIMEOUT_S)
-
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Wire]:

@@ -52,11 +52,14 @@ async def list_sign_in_methods(request: Request) -> SignInMethods:
 
 
 @router.get("/session/oidc/login", status_code=303, response_class=RedirectResponse, responses=_TO)
-async def begin_provider_login(request: Request) -> Response:
-    """Send the browser to the provider."""
+async def begin_provider_login(
+    request: Request,
+    wanted: Annotated[str | None, Query(alias="next", max_length=4096, description="a page of the dashboard")] = None,
+) -> Response:
+    """Send the browser to the provider; afterwards it goes on to ``next``, if that is a page of the dashboard."""
     runtime = runtime_of(request)
     try:
-        attempt, url = await service.begin(runtime, _redirect_uri(request, runtime.settings))
+        attempt, url = await service.begin(runtime, _redirect_uri(request, runtime.settings), wanted)
     except HeadraceError as error:
         return _problem_page(request, error)
     response = RedirectResponse(url, status_code=303)
@@ -84,7 +87,7 @@ async def finish_provider_login(
     """Where the provider sends the browser back to: opens a session and leads to the dashboard, never elsewhere."""
     runtime = runtime_of(request)
     try:
-        token = await service.finish(
+        token, next_path = await service.finish(
             runtime,
             cookie=request.cookies.get(ATTEMPT_COOKIE),
             state=state,
@@ -97,6 +100,6 @@ async def finish_provider_login(
         )
     except HeadraceError as refused:
         return _forget_attempt(_problem_page(request, refused), runtime.settings)
-    response = RedirectResponse("/", status_code=303)
+    response = RedirectResponse(next_path, status_code=303)
     set_session(response, runtime.settings, token)
     return _forget_attempt(response, runtime.settings)

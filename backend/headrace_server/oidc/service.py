@@ -21,7 +21,7 @@ from ..runtime import Runtime
 from ..settings import Settings
 from ..users import service as users
 from . import repository
-from .attempt import Attempt
+from .attempt import Attempt, local_path
 from .claims import Claims, UnknownKeyError, verify
 from .provider import Provider
 
@@ -36,9 +36,12 @@ def provider_of(runtime: Runtime) -> Provider:
     return runtime.provider
 
 
-async def begin(runtime: Runtime, redirect_uri: str) -> tuple[Attempt, str]:
-    """A new try, and where to send the browser. Raises NotFoundError, ProviderUnavailableError."""
-    attempt = Attempt.begin(runtime.now())
+async def begin(runtime: Runtime, redirect_uri: str, next_path: str | None) -> tuple[Attempt, str]:
+    """A new try, and where to send the browser. Raises NotFoundError, ProviderUnavailableError.
+
+    ``next_path`` is where the person wants to go; what is no path of the dashboard leads to its start page.
+    """
+    attempt = Attempt.begin(runtime.now(), local_path(next_path))
     return attempt, await provider_of(runtime).sign_in_url(attempt, redirect_uri, runtime.now())
 
 
@@ -53,8 +56,8 @@ async def finish(
     redirect_uri: str,
     request_id: str,
     replaces: str | None,
-) -> Token:
-    """Open a session for who came back from the provider, in the browser that set out.
+) -> tuple[Token, str]:
+    """Open a session for who came back from the provider, in the browser that set out; returns where it goes on, too.
 
     Raises SignInRefusedError, ProviderUnavailableError, NotFoundError.
     """
@@ -78,9 +81,10 @@ async def finish(
         if user.disabled_at is not None:
             raise SignInRefusedError(f"{user.username!r} may no longer sign in here")
         await _bring_roles_up_to_date(session, runtime.settings, user, claims, now=now, request_id=request_id)
-        return await sessions.open_for(
+        token = await sessions.open_for(
             session, runtime.settings, user, now=now, request_id=request_id, via="provider", replaces=replaces
         )
+    return token, attempt.next_path
 
 
 async def _verified(provider: Provider, settings: Settings, id_token: str, attempt: Attempt, now: float) -> Claims:

@@ -87,7 +87,7 @@ async def get_project_settings(
     project: ProjectName, work: Annotated[Work, reading("read", "operate")]
 ) -> ProjectSettings:
     """How a project is run."""
-    return service.settings_of(await service.find(work, project))
+    return service.settings_of(work, await service.find(work, project))
 
 
 @router.patch("/projects/{project}/settings")

@@ -53,10 +53,22 @@ class MemberPage(Reply):
     next_cursor: str | None
 
 
+class ServerLimits(Reply):
+    """What the server's own settings say for every project, in seconds: how long things are kept, or wait."""
+
+    keep_reports_s: float
+    keep_rank_rollups_s: float
+    approval_expires_s: float
+
+
 class ProjectSettings(Reply):
-    """How a project is run. ``requires_approval``: changes of the mix need a second person."""
+    """How a project is run. ``requires_approval``: changes of the mix need a second person.
+
+    ``server`` can't be changed here: it is set where the server is started.
+    """
 
     requires_approval: bool
+    server: ServerLimits
 
 
 class ProjectSettingsPatch(Request):

@@ -8,7 +8,15 @@ from ..models import Project as ProjectRow
 from ..paging import decode_cursor, encode_cursor
 from ..work import Work
 from . import repository
-from .schemas import Project, ProjectCreate, ProjectList, ProjectPatch, ProjectSettings, ProjectSettingsPatch
+from .schemas import (
+    Project,
+    ProjectCreate,
+    ProjectList,
+    ProjectPatch,
+    ProjectSettings,
+    ProjectSettingsPatch,
+    ServerLimits,
+)
 
 DEFAULT = "default"
 
@@ -38,19 +46,26 @@ async def requires_approval(session: AsyncSession, project_id: int) -> bool:
     return await repository.requires_approval(session, project_id)
 
 
-def settings_of(project: ProjectRow) -> ProjectSettings:
+def settings_of(work: Work, project: ProjectRow) -> ProjectSettings:
     """How the project is run."""
-    return ProjectSettings(requires_approval=project.requires_approval)
+    given = work.runtime.settings
+    server = ServerLimits.model_validate({name: getattr(given, name) for name in ServerLimits.model_fields})
+    return ProjectSettings(requires_approval=project.requires_approval, server=server)
 
 
 def change_settings(work: Work, project: ProjectRow, body: ProjectSettingsPatch) -> ProjectSettings:
     """Change what the body names; the rest stays."""
-    before = settings_of(project)
+    before = project.requires_approval
     if body.requires_approval is not None and body.requires_approval != project.requires_approval:
         project.requires_approval = body.requires_approval
-        shown = settings_of(project).model_dump()
-        audit.record(work, "project.settings", project_id=project.id, before=before.model_dump(), after=shown)
-    return settings_of(project)
+        audit.record(
+            work,
+            "project.settings",
+            project_id=project.id,
+            before={"requires_approval": before},
+            after={"requires_approval": body.requires_approval},
+        )
+    return settings_of(work, project)
 
 
 async def create(session: AsyncSession, name: str, *, by: str, now: float, request_id: str) -> ProjectRow:

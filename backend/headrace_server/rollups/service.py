@@ -6,6 +6,7 @@ A minute is rolled up once it has ended and its reports had time to arrive; repo
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -99,6 +100,37 @@ async def housekeeping(runtime: Runtime) -> None:
         while more:
             async with runtime.database.write() as session:
                 more = await repository.lead(session) and await delete(session, before)
+
+
+@dataclass(frozen=True)
+class Days:
+    """A table's partitions: the days that have one, those that should and don't (Unix seconds), and strays.
+
+    Strays are days whose rows wait in the default partition.
+    """
+
+    table: str
+    days: tuple[int, ...]
+    missing: tuple[int, ...]
+    strays: tuple[int, ...]
+
+
+async def days_of(session: AsyncSession, now: float) -> list[Days]:
+    """The partitions of each partitioned table; for PostgreSQL."""
+    found = []
+    today = int(now // retention.DAY_S) * retention.DAY_S
+    for table in retention.PARTITIONED:
+        days = sorted(await retention.partitions(session, table))
+        wanted = [today + retention.DAY_S * day for day in range(_DAYS_AHEAD + 1)]
+        strays = await retention.days_in_default(session, table, now + _DAYS_AHEAD * retention.DAY_S)
+        found.append(Days(table, tuple(days), tuple(sorted(set(wanted) - set(days))), tuple(strays)))
+    return found
+
+
+async def delay_s(session: AsyncSession, now: float) -> float:
+    """For how long a minute that should be rolled up has been waiting (seconds); 0 when none has."""
+    oldest = await repository.oldest_due(session)
+    return 0.0 if oldest is None else max(0.0, now - (oldest + MINUTE_S + SETTLE_S))
 
 
 async def run(runtime: Runtime) -> None:

@@ -21,7 +21,8 @@ NO_PASSWORD = ""
 def refuse_weak_password(password: str) -> None:
     """Raise InvalidError for a password that is too short to hold."""
     if len(password) < MIN_PASSWORD_CHARS:
-        raise InvalidError(f"the password has {len(password)} characters; use at least {MIN_PASSWORD_CHARS}")
+        said = f"the password has {len(password)} characters; use at least {MIN_PASSWORD_CHARS}"
+        raise InvalidError(said, errors=[{"loc": ["body", "password"], "msg": said}])
 
 
 async def find(session: AsyncSession, username: str, *, lock: bool = False) -> UserRow:
@@ -87,9 +88,11 @@ async def set_password(
     audit.record_as(session, by, "user.password", now=now, request_id=request_id, project_id=None, after=after)
 
 
-async def end_sessions(session: AsyncSession, user: UserRow, *, by: str, now: float, request_id: str) -> None:
-    """End every session of a user."""
-    await repository.end_sessions(session, user.id)
+async def end_sessions(
+    session: AsyncSession, user: UserRow, *, by: str, now: float, request_id: str, but_session: int | None = None
+) -> None:
+    """End every session of a user, but one."""
+    await repository.end_sessions(session, user.id, but=but_session)
     after = {"username": user.username}
     audit.record_as(session, by, "user.sessions_end", now=now, request_id=request_id, project_id=None, after=after)
 

@@ -143,6 +143,19 @@ async def prune(session: AsyncSession, before: float) -> None:
     await session.execute(sa.delete(Delivery).where(Delivery.ended_at < before))
 
 
+async def backlog(session: AsyncSession, given_up_since: float) -> tuple[int, float | None, int]:
+    """(how many wait to be delivered, when the oldest of them was made, how many were given up since a time)."""
+    pending = sa.select(sa.func.count(), sa.func.min(Delivery.created_at)).where(Delivery.state == "pending")
+    given_up = sa.select(sa.func.count()).where(Delivery.state == "given_up", Delivery.ended_at >= given_up_since)
+    num, oldest = (await session.execute(pending)).one()
+    return num, oldest, await session.scalar(given_up) or 0
+
+
+async def num_webhooks(session: AsyncSession) -> int:
+    """How many webhooks there are."""
+    return await session.scalar(sa.select(sa.func.count()).select_from(Hook)) or 0
+
+
 async def num_deliveries(session: AsyncSession, projects: frozenset[int] | None) -> Sequence[sa.Row[str, str, int]]:
     """(project, state, number) of the deliveries that are kept."""
     project = models.Project

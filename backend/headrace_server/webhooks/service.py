@@ -3,6 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -41,6 +42,22 @@ def describe(row: WebhookRow) -> Webhook:
 
 def _shown(row: WebhookRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("name", "format", "shown_url", "kinds", "enabled")}
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What waits to be delivered, since when the oldest (Unix seconds), and what was given up lately."""
+
+    num_webhooks: int
+    num_pending: int
+    oldest_pending_at: float | None
+    num_given_up: int
+
+
+async def backlog(session: AsyncSession, given_up_since: float) -> Backlog:
+    """How far deliveries are, in all projects together."""
+    num, oldest, given_up = await repository.backlog(session, given_up_since)
+    return Backlog(await repository.num_webhooks(session), num, oldest, given_up)
 
 
 async def num_deliveries(session: AsyncSession, projects: frozenset[int] | None) -> Sequence[tuple[str, str, int]]:

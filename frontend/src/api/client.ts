@@ -6,11 +6,12 @@ import { toProblem } from "./problem";
 import type { paths } from "./schema";
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
-const LOGIN_PATH = "/api/v1/session";
+/** Where 401 may say that a password is wrong, which the form that asked says itself. */
+const PASSWORD_PATHS = new Set(["/api/v1/session", "/api/v1/me/password"]);
 
 const unauthorizedListeners = new Set<() => void>();
 
-/** Calls `listener` when any request but the login itself is answered 401; returns the way to stop. */
+/** Calls `listener` when any request but one that sends a password is answered 401; returns the way to stop. */
 export function onUnauthorized(listener: () => void): () => void {
   unauthorizedListeners.add(listener);
   return () => unauthorizedListeners.delete(listener);
@@ -26,7 +27,7 @@ const middleware: Middleware = {
   },
   onResponse({ request, response }) {
     connection.contact(Date.now());
-    if (response.status === 401 && new URL(request.url).pathname !== LOGIN_PATH) {
+    if (response.status === 401 && !PASSWORD_PATHS.has(new URL(request.url).pathname)) {
       for (const listener of unauthorizedListeners) listener();
     }
   },

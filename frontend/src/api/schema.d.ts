@@ -104,7 +104,7 @@ export interface paths {
         post?: never;
         /**
          * Sign Out Everywhere
-         * @description End all of one's own sessions, on every device, this one too.
+         * @description End all of one's own sessions, on every device; this one too unless only ``others`` are to end.
          */
         delete: operations["sign_out_everywhere"];
         options?: never;
@@ -161,7 +161,7 @@ export interface paths {
         };
         /**
          * Begin Provider Login
-         * @description Send the browser to the provider.
+         * @description Send the browser to the provider; afterwards it goes on to ``next``, if that is a page of the dashboard.
          */
         get: operations["begin_provider_login"];
         put?: never;
@@ -960,6 +960,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count Alerts
+         * @description How many alerts are open, in every project the caller sees.
+         */
+        get: operations["count_alerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alerts/{alert}": {
         parameters: {
             query?: never;
@@ -1197,6 +1217,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get System
+         * @description How the service itself is doing, in all its processes, and what its administrators should do about it.
+         */
+        get: operations["get_system"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1361,6 +1401,16 @@ export interface components {
             resolved_at: string | null;
             /** Resolution */
             resolution: string | null;
+        };
+        /**
+         * AlertCount
+         * @description How many alerts are open in all projects the caller sees: those nobody has acknowledged yet, and the others.
+         */
+        AlertCount: {
+            /** Firing */
+            firing: number;
+            /** Acknowledged */
+            acknowledged: number;
         };
         /**
          * AlertEvent
@@ -2218,6 +2268,19 @@ export interface components {
             role: "viewer" | "operator" | "approver" | "admin";
         };
         /**
+         * MinuteOfReports
+         * @description How many reports of all ranks fell into the minute that begins at ``minute``.
+         */
+        MinuteOfReports: {
+            /**
+             * Minute
+             * Format: date-time
+             */
+            minute: string;
+            /** Num Reports */
+            num_reports: number;
+        };
+        /**
          * MixChange
          * @description A change that waits, or what became of it.
          *
@@ -2779,10 +2842,13 @@ export interface components {
         /**
          * ProjectSettings
          * @description How a project is run. ``requires_approval``: changes of the mix need a second person.
+         *
+         *     ``server`` can't be changed here: it is set where the server is started.
          */
         ProjectSettings: {
             /** Requires Approval */
             requires_approval: boolean;
+            server: components["schemas"]["ServerLimits"];
         };
         /**
          * ProjectSettingsPatch
@@ -3081,6 +3147,18 @@ export interface components {
             count: number;
         };
         /**
+         * ServerLimits
+         * @description What the server's own settings say for every project, in seconds: how long things are kept, or wait.
+         */
+        ServerLimits: {
+            /** Keep Reports S */
+            keep_reports_s: number;
+            /** Keep Rank Rollups S */
+            keep_rank_rollups_s: number;
+            /** Approval Expires S */
+            approval_expires_s: number;
+        };
+        /**
          * SessionReply
          * @description The session; ``csrf_token`` goes into X-CSRF-Token of every write, and stays the same as long as the session.
          */
@@ -3185,6 +3263,151 @@ export interface components {
             points: components["schemas"]["SeriesPoint"][];
             /** Target */
             target?: number[] | null;
+        };
+        /**
+         * System
+         * @description How the service is doing. All figures are of all processes on this database; ``notices`` say what to do.
+         */
+        System: {
+            /**
+             * Now
+             * Format: date-time
+             */
+            now: string;
+            /** Version */
+            version: string;
+            /** Processes */
+            processes: components["schemas"]["SystemProcess"][];
+            /** Max Streams */
+            max_streams: number;
+            database: components["schemas"]["SystemDatabase"];
+            ingest: components["schemas"]["SystemIngest"];
+            /** Partitions */
+            partitions: components["schemas"]["SystemPartitions"][];
+            /** Rollup Delay S */
+            rollup_delay_s: number;
+            outbox: components["schemas"]["SystemOutbox"];
+            /** Alerts Looked At */
+            alerts_looked_at: string | null;
+            /** Sealing Key */
+            sealing_key: boolean;
+            /** Provider */
+            provider: string | null;
+            /** Notices */
+            notices: components["schemas"]["SystemNotice"][];
+        };
+        /**
+         * SystemDatabase
+         * @description The database: its kind and version, its size, and the revision it is at against the one this server needs.
+         */
+        SystemDatabase: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "sqlite" | "postgresql";
+            /** Version */
+            version: string;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Revision */
+            revision: string | null;
+            /** Needed Revision */
+            needed_revision: string;
+        };
+        /**
+         * SystemIngest
+         * @description Reports of all live ranks: how often they come, how old they are when stored, and how far they are spaced out.
+         *
+         *     ``reports_per_s`` follows from the ranks' last intervals. Lags are of the last report of each rank, in seconds from
+         *     the moment that its node says to the moment it was stored; null where no rank reports. ``stretch`` is 1 when ranks
+         *     report as often as the settings ask for. ``per_minute`` ends with the last minute that was rolled up.
+         */
+        SystemIngest: {
+            /** Num Ranks */
+            num_ranks: number;
+            /** Reports Per S */
+            reports_per_s: number;
+            /** Lag Mean S */
+            lag_mean_s: number | null;
+            /** Lag Max S */
+            lag_max_s: number | null;
+            /** Stretch */
+            stretch: number;
+            /** Per Minute */
+            per_minute: components["schemas"]["MinuteOfReports"][];
+        };
+        /**
+         * SystemNotice
+         * @description Something that an administrator should do, in words, with the command or the setting that does it.
+         */
+        SystemNotice: {
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "problem" | "advice";
+            /** Text */
+            text: string;
+            /** Command */
+            command: string | null;
+        };
+        /**
+         * SystemOutbox
+         * @description Webhook deliveries of all projects: waiting now, and given up in the last 24 hours.
+         */
+        SystemOutbox: {
+            /** Num Webhooks */
+            num_webhooks: number;
+            /** Num Pending */
+            num_pending: number;
+            /** Oldest Pending At */
+            oldest_pending_at: string | null;
+            /** Num Given Up */
+            num_given_up: number;
+        };
+        /**
+         * SystemPartitions
+         * @description The daily partitions of a table: how many, the first and last day, days without one, and days of strays.
+         */
+        SystemPartitions: {
+            /** Table */
+            table: string;
+            /** Num Days */
+            num_days: number;
+            /** First */
+            first: string | null;
+            /** Last */
+            last: string | null;
+            /** Missing */
+            missing: string[];
+            /** Strays */
+            strays: string[];
+        };
+        /**
+         * SystemProcess
+         * @description A serving process on this database; ``answered`` marks the one that this reply is from.
+         */
+        SystemProcess: {
+            /** Host */
+            host: string;
+            /** Pid */
+            pid: number;
+            /** Version */
+            version: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Num Streams */
+            num_streams: number;
+            /** Num Batches */
+            num_batches: number;
+            /** Num Exports */
+            num_exports: number;
+            /** Answered */
+            answered: boolean;
         };
         /**
          * TableColumn
@@ -3590,7 +3813,10 @@ export interface operations {
     };
     sign_out_everywhere: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description keep this one */
+                others?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3677,7 +3903,10 @@ export interface operations {
     };
     begin_provider_login: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description a page of the dashboard */
+                next?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5588,6 +5817,8 @@ export interface operations {
                 job?: string | null;
                 /** @description repeat it for several */
                 state?: ("firing" | "acknowledged" | "resolved")[] | null;
+                /** @description repeat it for several */
+                kind?: ("rank_lost" | "job_stalled" | "data_wait" | "throughput_drop" | "mix_drift" | "source_epochs" | "source_exhaustion")[] | null;
                 cursor?: string | null;
                 limit?: number;
             };
@@ -5604,6 +5835,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AlertPage"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    count_alerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertCount"];
                 };
             };
             /** @description what went wrong, with a stable code */
@@ -6045,6 +6305,35 @@ export interface operations {
                 };
                 content: {
                     "text/html": string;
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_system: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["System"];
                 };
             };
             /** @description what went wrong, with a stable code */

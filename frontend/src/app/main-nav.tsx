@@ -1,12 +1,21 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+
+import { alertCountQuery } from "@/api/queries/alerts";
+import { sessionQuery } from "@/api/queries/session";
+import { plural } from "@/lib/format";
 
 import classes from "./app-shell.module.css";
 
 /** The pages that belong to no job, in the order they are listed. */
-const PAGES = [{ to: "/jobs", label: "Jobs" }] as const;
+const PAGES = [
+  { to: "/jobs", label: "Jobs" },
+  { to: "/alerts", label: "Alerts" },
+] as const;
 
 /** The way to every page that belongs to no job. */
 export function MainNav() {
+  const isAdmin = useQuery(sessionQuery()).data?.user.is_admin ?? false;
   return (
     <nav aria-label="Main" className={classes.nav}>
       <Link to="/jobs" className={classes.brand} activeOptions={{ includeSearch: false }}>
@@ -16,8 +25,29 @@ export function MainNav() {
       {PAGES.map(({ to, label }) => (
         <Link key={to} to={to} className={classes.page} activeOptions={{ includeSearch: false }}>
           {label}
+          {to === "/alerts" && <FiringBadge />}
         </Link>
       ))}
+      <Link to="/settings" className={classes.page}>
+        Settings
+      </Link>
+      {isAdmin && (
+        <Link to="/system" className={classes.page}>
+          System
+        </Link>
+      )}
     </nav>
+  );
+}
+
+/** How many alerts fire that nobody has acknowledged; nothing for none. */
+function FiringBadge() {
+  const firing = useQuery(alertCountQuery()).data?.firing ?? 0;
+  if (firing === 0) return null;
+  return (
+    <span className={classes.badge} title={`${plural(firing, "alert")} firing`}>
+      {firing > 99 ? "99+" : firing}
+      <span className={classes.hidden}> firing</span>
+    </span>
   );
 }

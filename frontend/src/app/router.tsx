@@ -1,26 +1,22 @@
 import type { QueryClient } from "@tanstack/react-query";
 import {
-  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
   notFound,
-  Outlet,
   redirect,
 } from "@tanstack/react-router";
 
-import { sessionQuery } from "@/api/queries/session";
 import { LoadingState } from "@/components/page-states";
 import { xAxisSearch } from "@/features/job/x-axis-search";
 import { jobsSearch } from "@/features/jobs/jobs-search";
 import { ranksSearch } from "@/features/ranks/ranks-search";
 
-import { AppShell } from "./app-shell";
+import { adminRoutes } from "./admin-routes";
 import { NotFound } from "./not-found";
 import { RouteError } from "./route-error";
 import { LoginRoute } from "./routes/login-route";
-
-const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet });
+import { root, shell } from "./shell-route";
 
 const login = createRoute({
   getParentRoute: () => root,
@@ -28,16 +24,6 @@ const login = createRoute({
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === "string" ? { next: search.next } : {},
   component: LoginRoute,
-});
-
-const shell = createRoute({
-  getParentRoute: () => root,
-  id: "shell",
-  beforeLoad: async ({ context, location }) => {
-    const session = await context.client.query({ ...sessionQuery(), staleTime: "static" });
-    if (session === null) throw redirect({ to: "/login", search: { next: location.href } });
-  },
-  component: AppShell,
 });
 
 const start = createRoute({
@@ -99,7 +85,12 @@ const history = createRoute({
 
 const routeTree = root.addChildren([
   login,
-  shell.addChildren([start, jobs, job.addChildren([overview, ranks, rank, mix, history])]),
+  shell.addChildren([
+    start,
+    jobs,
+    job.addChildren([overview, ranks, rank, mix, history]),
+    ...adminRoutes,
+  ]),
 ]);
 
 /** The pages and their addresses; every page but the login asks for a session first. */

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 
 import { logOut, sessionQuery } from "@/api/queries/session";
 
 import classes from "./app-tools.module.css";
 
-/** Who is logged in, and the way out. */
+/** Who is logged in, the way to what is theirs, and the way out. */
 export function SessionMenu() {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -21,7 +21,13 @@ export function SessionMenu() {
   };
   return (
     <>
-      <span className={classes.user}>{session?.user.username}</span>
+      <Link
+        to="/account"
+        className={classes.user}
+        aria-label={`Account of ${session?.user.username ?? ""}`}
+      >
+        {session?.user.username}
+      </Link>
       <button type="button" className={classes.tool} onClick={() => void leave()}>
         Log out
       </button>

@@ -2,19 +2,22 @@ import classes from "./state-badge.module.css";
 
 type Tone = "ok" | "warn" | "bad" | "quiet";
 
-/** Every state of a job, an attempt, a rank and a version; a new one must be given a tone here. */
+/** Every state of a job, an attempt, a rank, a version and an alert; a new one must be given a tone here. */
 const TONES = {
   running: "ok",
   live: "ok",
   applied: "ok",
   finished: "quiet",
   superseded: "quiet",
+  resolved: "quiet",
   waiting: "quiet",
   proposed: "warn",
   seen: "warn",
   agreed: "warn",
+  acknowledged: "warn",
   late: "warn",
   stale: "warn",
+  firing: "bad",
   stuck: "bad",
   stalled: "bad",
   failed: "bad",

@@ -94,5 +94,5 @@ export const formatEpochs = (value: number | null) =>
   value === null ? UNKNOWN : value.toFixed(value >= 100 ? 0 : 2);
 
 /** `1 rank`, `2 ranks`. */
-export const plural = (count: number, noun: string) =>
-  `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+export const plural = (count: number, noun: string, nouns = `${noun}s`) =>
+  `${formatCount(count)} ${count === 1 ? noun : nouns}`;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { formatAge, formatLocal, formatSpan, formatUtc } from "./time";
+import { formatAge, formatDuration, formatLocal, formatSpan, formatUtc } from "./time";
 
 it.each([
   [0, "0 s"],
@@ -27,4 +27,17 @@ it("measures a span with tenths below a minute", () => {
   expect(formatSpan("2026-11-30T10:00:00Z", "2026-11-30T10:00:00.400Z")).toBe("0.4 s");
   expect(formatSpan("2026-11-30T10:00:00Z", "2026-11-30T10:03:00Z")).toBe("3 min");
   expect(formatSpan("2026-11-30T10:00:01Z", "2026-11-30T10:00:00Z")).toBe("0.0 s");
+});
+
+it("says a duration in units that keep it short", () => {
+  expect([90, 60, 3600, 5400, 259_200, 604_800, 2_592_000, 0].map(formatDuration)).toEqual([
+    "1.5 min",
+    "1 min",
+    "1 h",
+    "1.5 h",
+    "72 h",
+    "7 d",
+    "30 d",
+    "0 s",
+  ]);
 });

@@ -35,3 +35,12 @@ export function formatSpan(fromIso: string, toIso: string): string {
   const to = Math.max(from, Date.parse(toIso));
   return to - from < 60_000 ? `${((to - from) / 1000).toFixed(1)} s` : formatAge(from, to);
 }
+
+/** A duration that was set, in the largest units that say it whole: `72 h`, `30 d`, `90 s`, `1.5 h`. */
+export function formatDuration(seconds: number): string {
+  // Up to three days read better in hours.
+  const [size, unit] = STEPS.find(
+    ([step]) => seconds >= step && (step < 86_400 || seconds > 259_200),
+  ) ?? [1, "s"];
+  return `${Number((seconds / size).toFixed(2))} ${unit}`;
+}

@@ -18,6 +18,14 @@ window.ResizeObserver = class {
   disconnect() {}
 };
 
+HTMLDialogElement.prototype.showModal = function () {
+  this.open = true;
+  this.querySelector<HTMLElement>("input, select, textarea, button")?.focus();
+};
+HTMLDialogElement.prototype.close = function () {
+  this.open = false;
+};
+
 // A busy machine of two cores is slow, and a test that waits longer for what comes is no weaker.
 configure({ asyncUtilTimeout: 10_000 });
 

@@ -99,3 +99,26 @@ async def test_a_job_is_muted_for_a_while_and_unmuted(world: World) -> None:
     assert [a["announced"] for a in await job.alerts()] == [True]
     actions = {e["action"] for e in (await world.get("/api/v1/audit"))["items"]}
     assert {"alert.mute", "alert.unmute"} <= actions
+
+
+async def test_open_alerts_are_counted_for_those_who_see_them(world: World) -> None:
+    job = await fired(world)
+    count = f"{ALERTS}/count"
+    assert await world.get(count) == {"firing": 1, "acknowledged": 0}
+    [alert] = await job.alerts()
+    await world.operator.post(f"{ALERTS}/{alert['id']}/acknowledge", json={"comment": "on it"})
+    assert await world.get(count) == {"firing": 0, "acknowledged": 1}
+    elsewhere = await world.person("eve", other="admin")
+    of_another_job = await world.caller("read", job="another")
+    for client in (elsewhere, of_another_job):
+        assert (await client.get(count)).json() == {"firing": 0, "acknowledged": 0}
+    await job.look(90, 0, 1)
+    assert await world.get(count) == {"firing": 0, "acknowledged": 0}
+
+
+async def test_alerts_are_narrowed_by_kind(world: World) -> None:
+    job = await fired(world)
+    [alert] = await job.alerts()
+    assert await job.alerts(kind=["rank_lost", "mix_drift"]) == [alert]
+    assert await job.alerts(kind="mix_drift") == []
+    assert (await world.operator.get(ALERTS, params={"kind": "x"})).status_code == 422

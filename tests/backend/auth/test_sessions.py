@@ -157,6 +157,14 @@ async def test_signing_out_everywhere(world: World) -> None:
         assert (await client.get("/api/v1/session")).status_code == 401
 
 
+async def test_signing_out_everywhere_else(world: World) -> None:
+    person, other = await world.person(), world.client()
+    await other.post("/api/v1/session", json={"username": "ada", "password": PASSWORD})
+    assert (await person.delete("/api/v1/me/sessions", params={"others": True})).status_code == 204
+    assert (await person.get("/api/v1/session")).status_code == 200
+    assert (await other.get("/api/v1/session")).status_code == 401
+
+
 async def test_ones_own_password(world: World) -> None:
     person = await world.person()
     other = world.client()

@@ -1,6 +1,7 @@
 """Signing in with a real provider over HTTP: there, back, and every way that it can go wrong."""
 
-from urllib.parse import parse_qs, urlsplit
+import base64
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
@@ -13,9 +14,9 @@ from tests.backend.world import World
 LOGIN, CALLBACK = "/api/v1/session/oidc/login", "/api/v1/session/oidc/callback"
 
 
-async def begin(browser: httpx.AsyncClient) -> str:
+async def begin(browser: httpx.AsyncClient, **query: str) -> str:
     """Set out; returns the way back that the provider gives."""
-    away = await browser.get(LOGIN)
+    away = await browser.get(LOGIN, params=query)
     assert away.status_code == 303, away.text
     async with httpx.AsyncClient() as web:
         back = await web.get(away.headers["location"])
@@ -176,14 +177,41 @@ async def test_a_provider_that_goes_away_half_way(world: World, provider: Provid
 
 
 async def test_nothing_leads_elsewhere(world: World) -> None:
-    for elsewhere in ("https://evil.example", "//evil.example", "/\\evil.example"):
+    for elsewhere in (
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "/\t/evil.example",
+        "evil.example",
+        "javascript:alert(1)",
+        "/api/v1/session/oidc/login",
+        "/login",
+        "/" + "x" * 1500,
+        "",
+    ):
         browser = world.client()
         away = await browser.get(LOGIN, params={"next": elsewhere, "redirect_uri": elsewhere})
         assert "evil" not in away.headers["location"]
         async with httpx.AsyncClient() as web:
             back = (await web.get(away.headers["location"])).headers["location"]
-        done = await browser.get(f"{back}&next={elsewhere}")
+        done = await browser.get(f"{back}&next={quote(elsewhere)}")
         assert (done.status_code, done.headers["location"]) == (303, "/")
+
+
+@pytest.mark.parametrize("wanted", ["/", "/jobs?state=running", "/jobs/1/ranks?q=a%20b#top", "/alerts?kind=data_wait"])
+async def test_a_person_goes_on_to_the_page_that_was_asked_for(world: World, wanted: str) -> None:
+    browser = world.client()
+    done = await browser.get(await begin(browser, next=wanted))
+    assert (done.status_code, done.headers["location"]) == (303, wanted)
+
+
+async def test_the_page_to_go_on_to_is_the_one_that_the_login_was_begun_for(world: World) -> None:
+    """The page is part of the secret that the state is made of: one that was put in its place ends the login."""
+    browser = world.client()
+    back = await begin(browser, next="/jobs")
+    stamp, secret, _ = browser.cookies["headrace_login"].split(".")
+    swapped = f"{stamp}.{secret}.{base64.urlsafe_b64encode(b'/alerts').decode().rstrip('=')}"
+    assert is_refused(await world.client(Cookie=f"headrace_login={swapped}").get(back))
 
 
 async def test_discovery_is_kept_and_new_keys_are_found(world: World, provider: Provider) -> None:

@@ -42,3 +42,19 @@ async def test_an_archived_project_is_kept_and_takes_no_changes(world: World) ->
     assert (await operator.patch(f"{PROJECTS}/default", json={"archived": False})).status_code == 403
     assert (await root.patch(f"{PROJECTS}/default", json={"archived": False})).json()["archived_at"] is None
     assert (await operator.patch(job, json={"tags": {}})).status_code == 200
+
+
+async def test_settings_say_what_the_server_keeps(world: World) -> None:
+    given = world.runtime.settings
+    for client in (world.viewer, await world.person("ada", default="viewer")):
+        assert (await client.get(f"{PROJECTS}/default/settings")).json() == {
+            "requires_approval": False,
+            "server": {
+                "keep_reports_s": given.keep_reports_s,
+                "keep_rank_rollups_s": given.keep_rank_rollups_s,
+                "approval_expires_s": given.approval_expires_s,
+            },
+        }
+    root = await world.person("root")
+    refused = await root.patch(f"{PROJECTS}/default/settings", json={"server": {"keep_reports_s": 1}})
+    assert refused.status_code == 422

@@ -1,5 +1,6 @@
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 
+import { alertsKey } from "../queries/alerts";
 import { changesKey } from "../queries/changes";
 import { figuresKey } from "../queries/figure";
 import { jobKey, jobQuery } from "../queries/job";
@@ -87,7 +88,7 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
       void client.invalidateQueries({ queryKey: changesKey((event.data as ChangeEvent).job) });
       break;
     case "alert":
-      throttle.run("alerts", () => void client.invalidateQueries({ queryKey: ["alerts"] }));
+      throttle.run("alerts", () => void client.invalidateQueries({ queryKey: alertsKey }));
       break;
   }
 }

@@ -18,5 +18,5 @@ export function LoginRoute() {
     client.setQueryData(sessionQuery().queryKey, session);
     router.history.push(nextPath(next));
   };
-  return <LoginPage onLogin={enter} />;
+  return <LoginPage next={nextPath(next)} onLogin={enter} />;
 }

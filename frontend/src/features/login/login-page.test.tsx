@@ -12,7 +12,7 @@ import { LoginPage } from "./login-page";
 async function logIn(answer: () => Response) {
   server.use(http.post(at("/session"), answer));
   const onLogin = vi.fn();
-  renderPage(<LoginPage onLogin={onLogin} />);
+  renderPage(<LoginPage next="/jobs?state=running" onLogin={onLogin} />);
   await userEvent.type(await screen.findByRole("textbox", { name: "Name" }), "ada");
   await userEvent.type(screen.getByLabelText("Password"), "secret{Enter}");
   return onLogin;
@@ -39,7 +39,9 @@ it("passes on how long to wait after too many tries", async () => {
 it("offers the provider where one is set up", async () => {
   const provider = { name: "sso.example", url: "/api/v1/session/oidc/login" };
   server.use(http.get(at("/session/methods"), () => HttpResponse.json({ provider })));
-  renderPage(<LoginPage onLogin={vi.fn()} />);
+  renderPage(<LoginPage next="/jobs?state=running" onLogin={vi.fn()} />);
   const link = await screen.findByRole("link", { name: "Log in with sso.example" });
-  expect(link.getAttribute("href")).toBe("/api/v1/session/oidc/login");
+  expect(link.getAttribute("href")).toBe(
+    "/api/v1/session/oidc/login?next=%2Fjobs%3Fstate%3Drunning",
+  );
 });

@@ -12,8 +12,14 @@ function loginError(error: unknown): string {
   return hasStatus(error, 401) ? "Wrong name or password." : errorMessage(error);
 }
 
+interface Props {
+  /** The page that was asked for, which signing in with a provider comes back to. */
+  next: string;
+  onLogin: (session: Session) => void;
+}
+
 /** Asks for name and password; `onLogin` gets the session. */
-export function LoginPage({ onLogin }: { onLogin: (session: Session) => void }) {
+export function LoginPage({ next, onLogin }: Props) {
   const nameRef = useRef<HTMLInputElement>(null);
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
@@ -65,7 +71,12 @@ export function LoginPage({ onLogin }: { onLogin: (session: Session) => void }) 
           Log in
         </Button>
         {provider && (
-          <Button component="a" href={provider.url} variant="default" fullWidth>
+          <Button
+            component="a"
+            href={`${provider.url}?${new URLSearchParams({ next }).toString()}`}
+            variant="default"
+            fullWidth
+          >
             Log in with {provider.name}
           </Button>
         )}

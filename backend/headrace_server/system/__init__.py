@@ -1,0 +1,1 @@
+"""How the service itself is doing, for the administrators of the server."""

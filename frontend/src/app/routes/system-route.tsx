@@ -1,0 +1,6 @@
+import { SystemPage } from "@/features/system/system-page";
+
+/** The state of the service. */
+export function SystemRoute() {
+  return <SystemPage />;
+}
