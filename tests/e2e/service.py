@@ -47,8 +47,10 @@ def running_service(folder: Path) -> Iterator[Service]:
     """Start ``headrace-server serve`` under ``folder`` and stop it on the way out. Its log is ``folder/server.log``."""
     data_dir, ready, log = folder / "data", folder / "ready.json", folder / "server.log"
     command = [_program(), "serve", "--port", "0", "--data-dir", str(data_dir), "--ready-file", str(ready)]
+    # A receiver of webhooks on this machine is reached by its name; 127.0.0.1 itself stays refused.
+    environment = _environment() | {"HEADRACE_SERVER_WEBHOOK_ALLOW": "localhost"}
     with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=_environment())
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         try:
             yield _wait_ready(process, ready, log, data_dir)
         finally:

@@ -19,7 +19,40 @@ async function expectAccessible(page: Page): Promise<void> {
 const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
+/** Pages that belong to no job, each with a dialog to open there, if it has one. */
+const OUTSIDE_JOBS = [
+  ["/alerts", null],
+  ["/alerts/rules", "New rule…"],
+  ["/settings/default/members", null],
+  ["/settings/default/keys", "New key…"],
+  ["/settings/default/webhooks", "New webhook…"],
+  ["/settings/default/approval", null],
+  ["/settings/default/retention", null],
+  ["/settings/default/archiving", "Archive…"],
+  ["/account", "Sign out everywhere else…"],
+  ["/server/people", "New person…"],
+  ["/server/projects", null],
+  ["/system", null],
+] as const;
+
 for (const scheme of ["light", "dark"] as const) {
+  test(`has no violation of WCAG 2.2 AA outside jobs and in dialogs, ${scheme}`, async ({
+    page,
+  }) => {
+    test.setTimeout(240_000);
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    for (const [path, dialog] of OUTSIDE_JOBS) {
+      await page.goto(path);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page.locator("main [role=status][aria-label^=Loading]")).toHaveCount(0);
+      await expectAccessible(page);
+      if (dialog === null) continue;
+      await page.getByRole("button", { name: dialog }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      await expectAccessible(page);
+    }
+  });
+
   test(`has no violation of WCAG 2.2 AA on any page, ${scheme}`, async ({
     page,
     jobId,
@@ -46,6 +79,7 @@ for (const scheme of ["light", "dark"] as const) {
 }
 
 test("fits a phone and a 200 % zoom without scrolling sideways", async ({ page, jobId }) => {
+  test.setTimeout(180_000);
   for (const width of [390, 640]) {
     await page.setViewportSize({ width, height: 844 });
     for (const path of [
@@ -55,6 +89,7 @@ test("fits a phone and a 200 % zoom without scrolling sideways", async ({ page, 
       `/jobs/${jobId}/ranks/0`,
       `/jobs/${jobId}/mix`,
       `/jobs/${jobId}/history`,
+      ...OUTSIDE_JOBS.map(([path]) => path),
     ]) {
       await page.goto(path);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();

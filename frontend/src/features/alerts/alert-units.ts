@@ -12,7 +12,7 @@ interface Unit {
 const percent = (unit: string): Unit => ({
   unit,
   factor: 100,
-  format: (value) => `${formatShare(share(value))} ${unit.slice(1)}`.trim(),
+  format: (value) => `${formatShare(share(value))}${unit.slice(1)}`,
 });
 
 const UNITS: Readonly<Record<AlertKind, Unit>> = {

@@ -18,7 +18,12 @@ export function HistoryTable({ alerts }: { alerts: readonly Alert[] }) {
           name={
             <>
               {alert.rule_name}{" "}
-              <Link to="/jobs/$jobId" params={{ jobId: alert.job }} search={{}}>
+              <Link
+                to="/jobs/$jobId"
+                params={{ jobId: alert.job }}
+                search={{}}
+                className={classes.inText}
+              >
                 {alert.job_name}
               </Link>
               <span className={classes.small}>{alert.message}</span>

@@ -52,7 +52,7 @@ export function RuleRow({ project, rule, mayChange }: Props) {
       name={
         <>
           {rule.name}
-          <span className={classes.small}>{rule.about}</span>
+          <span className={classes.small}>{rule.about.replaceAll("`", "")}</span>
         </>
       }
     >
