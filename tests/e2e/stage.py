@@ -80,6 +80,8 @@ def playwright(arguments: list[str]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Run specs on a stage of their own, or keep one; returns the exit code."""
+    # Whoever ends this, `timeout` say, ends the server and the job too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory(prefix="headrace-e2e-") as folder, stage(Path(folder)) as up:
         if "--keep" not in arguments:
             return subprocess.run(
