@@ -98,7 +98,7 @@ def test_training_starts_on_the_first_shards_and_a_resume_takes_up_the_rest(toke
     command = [sys.executable, "-m", "headrace.cli", "tokenize", str(tmp_path / "raw"), "--tokenizer", tokenizer]
     making = subprocess.Popen([*command, "-o", str(out), "--shard-size", "8kB", "--workers", "1"])
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while len(shards(out)) < 2 and making.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         making.send_signal(signal.SIGSTOP)  # which shows no more shards while the run trains on these
@@ -111,7 +111,7 @@ def test_training_starts_on_the_first_shards_and_a_resume_takes_up_the_rest(toke
             ]
             state = loader.state_dict()
         making.send_signal(signal.SIGCONT)
-        assert making.wait(120) == 0
+        assert making.wait(300) == 0
     finally:
         making.kill()
         making.wait()

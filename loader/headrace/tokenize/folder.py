@@ -146,7 +146,8 @@ class LocalFolder:
 
     def _clear(self) -> None:
         """Removes what workers that were killed left unfinished."""
-        for unfinished in [*(self._root / STATE).rglob("*.tmp"), *(self._root / SCRATCH).glob("*")]:
+        state, scratch = (self._root / STATE).rglob("*.tmp"), (self._root / SCRATCH).glob("*")
+        for unfinished in [*self._root.glob(".*.tmp"), *state, *scratch]:
             unfinished.unlink(missing_ok=True)
 
     def _made(self, name: str) -> None:
