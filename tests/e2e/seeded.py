@@ -14,6 +14,7 @@ HOSTILE_REASON = '<b onmouseover="window.pwned=1">out of memory</b>'
 BIG_NAME = "many-ranks"
 BIG_WORLD = 10_240
 BIG_SLOW_RANK = 1234
+_SLOW_DISKS = range(4096, 4352)
 _BIG_SOURCES = ("web", "code")
 
 
@@ -23,18 +24,18 @@ def seed_hostile_job(api: Api) -> str:
     attempt = api.start_attempt(job, 1)
     host = "<svg/onload=window.pwned=1>"
     api.report(job, attempt, [record(0, 1, seq, HOSTILE_SOURCES, host=host) for seq in range(30)])
-    api.fail_attempt(job, attempt, HOSTILE_REASON)
+    api.end_attempt(job, attempt, "failed", HOSTILE_REASON)
     return job
 
 
 class BigJob:
     """A job of thousands of ranks, one of them far behind the others."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, name: str = BIG_NAME) -> None:
         """Register it and let every rank report once."""
         self._api = api
         self._seq = 0
-        self.id = api.create_job(BIG_NAME, _BIG_SOURCES)
+        self.id = api.create_job(name, _BIG_SOURCES)
         self._attempt = api.start_attempt(self.id, BIG_WORLD)
         self.report()
 
@@ -45,4 +46,9 @@ class BigJob:
 
     def _record(self, rank: int) -> dict[str, Any]:
         seq = self._seq - 3 if rank == BIG_SLOW_RANK else self._seq
-        return record(rank, BIG_WORLD, seq, _BIG_SOURCES, tokens=640)
+        # A little noise, and a stretch of hosts that wait for a slow disk.
+        noise = (rank * 7919) % 101 / 100
+        wait_ms = 40.0 + 8 * noise if rank in _SLOW_DISKS else 0.8 + noise
+        more = {"wait_p99_ms": wait_ms, "wait_max_ms": 2 * wait_ms, "wait_share": wait_ms / 2000}
+        more["rss_bytes"] = int(1.5e9 + 2e8 * noise)
+        return record(rank, BIG_WORLD, seq, _BIG_SOURCES, tokens=640, **more)

@@ -3,6 +3,8 @@ import type { Locator, Page } from "@playwright/test";
 import { environment } from "./environment";
 import { expect, test } from "./harness";
 
+/** Ten thousand ranks come in five answers; a busy machine takes its time. */
+const MANY_MS = 60_000;
 const THIN_SPACE = "\u202f";
 
 const rows = (page: Page) => page.getByRole("table", { name: "Ranks" }).getByRole("row");
@@ -58,12 +60,13 @@ test("says of a rank that there is none", async ({ page, jobId, watch }) => {
 test("finds one of ten thousand: the slowest first, sorted, filtered, only what is in sight in the page", async ({
   page,
 }) => {
+  test.setTimeout(240_000);
   const slow = String(environment.bigSlowRank);
   const last = String(environment.bigRanks - 1);
   await page.goto(`/jobs/${environment.bigJob}/ranks?metric=step_lag`);
   await expect(
     page.getByRole("heading", { name: `10${THIN_SPACE}240 ranks`, exact: true }),
-  ).toBeVisible();
+  ).toBeVisible({ timeout: MANY_MS });
   const table = page.getByRole("table", { name: "Ranks" });
   await expect(table).toHaveAttribute("aria-rowcount", String(environment.bigRanks + 1));
   expect(await rows(page).count()).toBeLessThan(80);
@@ -96,11 +99,13 @@ test("finds one of ten thousand: the slowest first, sorted, filtered, only what 
 });
 
 test("points out a cell of ten thousand", async ({ page }) => {
+  test.setTimeout(240_000);
   await page.goto(`/jobs/${environment.bigJob}/ranks?metric=wait_p99_ms`);
   const map = heatMap(page);
+  await expect(map).toBeVisible({ timeout: MANY_MS });
   await map.hover({ position: { x: 2, y: 2 } });
   await expect(map.getByText("Rank 0")).toBeVisible();
-  await expect(map.getByText(/node-0/)).toContainText("Wait, 99th percentile: 1.00 ms");
+  await expect(map.getByText(/node-0/)).toContainText("Wait, 99th percentile: 0.80 ms");
   await map.focus();
   await page.keyboard.press("End");
   await expect(map).toHaveAttribute("aria-valuenow", String(environment.bigRanks - 1));
