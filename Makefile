@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STATIC := backend/headrace_server/static
 ARGS ?=
 
-.PHONY: help setup demo test check lint types imports unit ui-check e2e soak bench format openapi clean
+.PHONY: help setup demo test check lint types imports unit ui-check e2e screenshots soak bench format openapi clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, da
 
 e2e: setup tests/e2e/node_modules/.installed ## Browser tests in real Chromium
 	$(BIN)/pytest tests/e2e $(ARGS)
+
+screenshots: setup tests/e2e/node_modules/.installed ## Pictures of every page in both themes into docs/images
+	$(BIN)/python -m tests.e2e.screenshots $(ARGS)
 
 soak: $(VENV)/.installed ## An hour of kills, rescales, outages and edits; ARGS="--minutes 5 --seed 1"
 	$(BIN)/python -m tests.distributed.soak $(ARGS)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from .corpus import write_corpus
 
 NUM_RANKS = 2
@@ -16,37 +18,70 @@ _STOP_S = 20.0
 _ROOT = Path(__file__).parents[2]
 
 
-@contextmanager
-def training_job(folder: Path, *, url: str, key: str, name: str) -> Iterator[Path]:
-    """Train under the name ``name`` until the way out; yields the path of the job's log."""
-    corpus, log = folder / "corpus", folder / "train.log"
-    write_corpus(corpus)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={NUM_RANKS}"]
-    command += ["-m", "tests.e2e.train", str(corpus), str(STEP_S)]
-    environment = os.environ | {
-        "HEADRACE_URL": url,
-        "HEADRACE_TOKEN": key,
-        "HEADRACE_JOB": name,
-        "HEADRACE_CACHE": str(folder / "cache"),
-        "OMP_NUM_THREADS": "1",
-    }
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=_ROOT, start_new_session=True
-        )
+class TrainingJob:
+    """A two-rank torchrun job that trains until it is stopped, and can be started again under the same name."""
+
+    def __init__(self, folder: Path, *, url: str, key: str, name: str) -> None:
+        """Write its corpus under ``folder``. Nothing starts yet; its log is ``log``."""
+        corpus, self.log = folder / "corpus", folder / "train.log"
+        write_corpus(corpus)
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={NUM_RANKS}"]
+        self._command = [*command, "-m", "tests.e2e.train", str(corpus), str(STEP_S)]
+        self._environment = os.environ | {
+            "HEADRACE_URL": url,
+            "HEADRACE_TOKEN": key,
+            "HEADRACE_JOB": name,
+            "HEADRACE_CACHE": str(folder / "cache"),
+            "OMP_NUM_THREADS": "1",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start torchrun and its ranks, which are a session of their own."""
+        with self.log.open("a") as output:
+            self._process = subprocess.Popen(
+                self._command,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                cwd=_ROOT,
+                start_new_session=True,
+            )
+
+    def signal_rank(self, rank: int, number: signal.Signals) -> None:
+        """Send a signal to the process of one rank."""
+        assert self._process is not None, "the job is not up"
+        ranks = psutil.Process(self._process.pid).children(recursive=True)
+        [found] = [process for process in ranks if process.environ().get("RANK") == str(rank)]
+        found.send_signal(number)
+
+    def kill(self) -> None:
+        """End every process of the job at once, as a node that loses power does."""
+        if self._process is not None:
+            for process in psutil.Process(self._process.pid).children(recursive=True):
+                process.kill()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """Stop it, by force when it takes too long; nothing happens when it is not up."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
         try:
-            yield log
-        finally:
-            _stop(process)
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop torchrun and its ranks, which are a session of their own."""
-    if process.poll() is not None:
-        return
-    process.send_signal(signal.SIGTERM)
+@contextmanager
+def training_job(folder: Path, *, url: str, key: str, name: str) -> Iterator[TrainingJob]:
+    """A job that trains under the name ``name`` until the way out."""
+    job = TrainingJob(folder, url=url, key=key, name=name)
+    job.start()
     try:
-        process.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        yield job
+    finally:
+        job.stop()

@@ -2,7 +2,12 @@ import { defineConfig } from "@playwright/test";
 
 /** The browser is handed in; test_dashboard.py finds it, starts what is looked at and gives its address. */
 export default defineConfig({
-  testDir: "specs",
+  // Each project has a stage of its own: test_dashboard.py, test_incidents.py, screenshots.py.
+  projects: [
+    { name: "pages", testDir: "specs" },
+    { name: "incidents", testDir: "incidents" },
+    { name: "screenshots", testDir: "screenshots", timeout: 300_000 },
+  ],
   outputDir: process.env.E2E_RESULTS ?? "test-results",
   // One server and one training job, whose mix the specs change in turn.
   workers: 1,

@@ -29,10 +29,12 @@ class Api:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def post(
+        self, path: str, body: dict[str, Any], *, method: str = "POST", headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
         """The reply's JSON; fails the test on a refusal, with the server's words."""
-        reply = self._http.post(path, json=body)
-        assert reply.is_success, f"POST {path}: {reply.status_code} {reply.text}"
+        reply = self._http.request(method, path, json=body, headers=headers)
+        assert reply.is_success, f"{method} {path}: {reply.status_code} {reply.text}"
         answer: dict[str, Any] = reply.json()
         return answer
 
@@ -100,10 +102,26 @@ class Api:
             time.sleep(0.5)
         raise AssertionError(f"job {name!r} did not run on {num_ranks} ranks within {_START_S:g} s: {jobs}")
 
-    def fail_attempt(self, job: str, attempt: str, reason: str) -> None:
-        """Say that the attempt has failed."""
-        reply = self._http.patch(f"/jobs/{job}/attempts/{attempt}", json={"state": "failed", "reason": reason})
-        assert reply.is_success, f"PATCH attempt: {reply.status_code} {reply.text}"
+    def job_id(self, name: str) -> str:
+        """The id of the job with exactly this name."""
+        jobs: list[dict[str, Any]] = self._http.get("/projects/default/jobs", params={"q": name}).json()["items"]
+        [found] = [job["id"] for job in jobs if job["name"] == name]
+        return str(found)
+
+    def wait_step(self, job: str, step: int, limit_s: float) -> None:
+        """Return once the job is at a step; fails the test after ``limit_s``."""
+        deadline = time.monotonic() + limit_s
+        at: int | None = None
+        while time.monotonic() < deadline:
+            at = self._http.get(f"/jobs/{job}").json()["step"]
+            if at is not None and at >= step:
+                return
+            time.sleep(0.5)
+        raise AssertionError(f"job {job} is at step {at} after {limit_s:g} s, not at {step}")
+
+    def end_attempt(self, job: str, attempt: str, state: str, reason: str) -> None:
+        """Say how the attempt has ended: ``finished`` or ``failed``."""
+        self.post(f"/jobs/{job}/attempts/{attempt}", {"state": state, "reason": reason}, method="PATCH")
 
 
 def record(rank: int, world_size: int, seq: int, sources: Sequence[str], **change: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 _START_S = 60.0
 _STOP_S = 15.0
@@ -27,9 +28,18 @@ class Service:
     def make_key(self, name: str, scopes: str) -> str:
         """A new API key with comma-separated ``scopes``."""
         command = [_program(), "key", "create", "--data-dir", str(self.data_dir), "--name", name, "--scopes", scopes]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
-        assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr}"
-        return done.stdout.strip().splitlines()[-1]
+        return _run(command).strip().splitlines()[-1]
+
+    def add_user(self, name: str, role: str) -> None:
+        """A person with a role in the project ``default``, and a password that nobody knows."""
+        _run([_program(), "user", "create", name, "--generate", "--data-dir", str(self.data_dir), "--role", role])
+
+
+def _run(command: list[str]) -> str:
+    """What a command prints; fails the test when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
+    assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr}"
+    return done.stdout
 
 
 def _program() -> str:
@@ -42,24 +52,53 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
 
 
+class Server:
+    """``headrace-server serve`` under a folder, which can be stopped and started again at the same address."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        """``settings`` are environment variables without their prefix, such as REPORT_EVERY_S. Nothing starts yet."""
+        self._data_dir, self._ready, self._log = folder / "data", folder / "ready.json", folder / "server.log"
+        self._environment = _environment() | {f"HEADRACE_SERVER_{name}": value for name, value in settings.items()}
+        self._port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Service:
+        """Return once it answers. Its log is ``folder/server.log``; the password is known to the first start only."""
+        self._ready.unlink(missing_ok=True)
+        command = [_program(), "serve", "--port", str(self._port), "--data-dir", str(self._data_dir)]
+        with self._log.open("a") as output:
+            self._process = subprocess.Popen(
+                [*command, "--ready-file", str(self._ready)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+            )
+        service = _wait_ready(self._process, self._ready, self._log, self._data_dir)
+        self._port = urlsplit(service.url).port or 0
+        return service
+
+    def stop(self) -> None:
+        """Stop it, by force when it takes too long; nothing happens when it is not up."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+
 @contextmanager
 def running_service(folder: Path) -> Iterator[Service]:
-    """Start ``headrace-server serve`` under ``folder`` and stop it on the way out. Its log is ``folder/server.log``."""
-    data_dir, ready, log = folder / "data", folder / "ready.json", folder / "server.log"
-    command = [_program(), "serve", "--port", "0", "--data-dir", str(data_dir), "--ready-file", str(ready)]
+    """A server under ``folder`` until the way out."""
     # A receiver of webhooks on this machine is reached by its name; 127.0.0.1 itself stays refused.
-    environment = _environment() | {"HEADRACE_SERVER_WEBHOOK_ALLOW": "localhost"}
-    with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
-        try:
-            yield _wait_ready(process, ready, log, data_dir)
-        finally:
-            process.terminate()
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    server = Server(folder, WEBHOOK_ALLOW="localhost")
+    try:
+        yield server.start()
+    finally:
+        server.stop()
 
 
 def _wait_ready(process: subprocess.Popen[bytes], ready: Path, log: Path, data_dir: Path) -> Service:
@@ -69,4 +108,4 @@ def _wait_ready(process: subprocess.Popen[bytes], ready: Path, log: Path, data_d
             raise AssertionError(f"the server did not start within {_START_S:g} s:\n{log.read_text()}")
         time.sleep(_POLL_S)
     told = json.loads(ready.read_text())
-    return Service(told["url"], told["username"], told["password"], data_dir)
+    return Service(told["url"], told.get("username") or "", told.get("password") or "", data_dir)

@@ -64,8 +64,8 @@ def stage(folder: Path) -> Iterator[Stage]:
             "E2E_CONTROL": actions,
         }
         key = service.make_key("e2e job", "ingest,read")
-        with training_job(folder / "job", url=service.url, key=key, name=JOB_NAME) as log:
-            up = Stage(environment, log)
+        with training_job(folder / "job", url=service.url, key=key, name=JOB_NAME) as job:
+            up = Stage(environment, job.log)
             try:
                 api.wait_running(JOB_NAME, NUM_RANKS)
             except AssertionError as error:
@@ -73,9 +73,9 @@ def stage(folder: Path) -> Iterator[Stage]:
             yield up
 
 
-def playwright(arguments: list[str]) -> list[str]:
-    """The command that runs specs; it wants ``HERE`` as folder and a stage's environment."""
-    return ["npx", "playwright", "test", *arguments]
+def playwright(arguments: list[str], *, project: str = "pages") -> list[str]:
+    """The command that runs a project's specs; it wants ``HERE`` as folder and a stage's environment."""
+    return ["npx", "playwright", "test", f"--project={project}", *arguments]
 
 
 def main(arguments: list[str]) -> int:
