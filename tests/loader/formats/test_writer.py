@@ -46,7 +46,8 @@ def test_documents_come_back_with_their_counts_and_no_pass(
     assert (table.min_token, table.max_token) == ((min(ids), max(ids)) if ids else (None, None))
     assert table.num_empty == sum(not document for document in documents)
     assert table.token_dtype == dtype
-    assert not cache.exists()
+    # Compiled kernels may be kept there; tables of what a pass over the file counted may not.
+    assert {path.name for path in cache.glob("*")} <= {"kernels"}
 
 
 def test_batches_are_bounded_and_a_long_document_stands_alone(tmp_path: Path) -> None:
