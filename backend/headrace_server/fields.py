@@ -1,7 +1,7 @@
 """Field types that every schema shares: bounded text, finite numbers, times, weights."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -35,6 +35,13 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 UnixTime = Annotated[float, Field(ge=0, le=10_000_000_000, allow_inf_nan=False)]
 # Given as Unix seconds, sent as ISO 8601 in UTC.
 Timestamp = datetime
+
+
+def unix_seconds(moment: datetime | None) -> float | None:
+    """A time as Unix seconds; one without an offset is in UTC."""
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def is_name(text: str) -> bool:

@@ -22,7 +22,11 @@ class AuditEvent(Reply):
 
 
 class AuditPage(Reply):
-    """Newest first; ``next_cursor`` is null on the last page."""
+    """Newest first; ``next_cursor`` is null on the last page.
+
+    ``searched_back_to`` is how far back a search has looked that ended its page before it was full: the next goes on.
+    """
 
     items: list[AuditEvent]
     next_cursor: str | None
+    searched_back_to: Timestamp | None

@@ -1,5 +1,6 @@
 """Recording changes, and reading them back."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -67,26 +68,49 @@ def record_as(
     )
 
 
-async def page(work: Work, *, project_id: int | None, job_id: int | None, cursor: str | None, limit: int) -> AuditPage:
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What to look for, None for anything: who did it, what was done, a text, between which times (Unix seconds)."""
+
+    actor: str | None = None
+    action: str | None = None
+    text: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+async def page(
+    work: Work, *, project_id: int | None, job_id: int | None, search: Search, cursor: str | None, limit: int
+) -> AuditPage:
     """A page of the log, newest first: of one project, or of all that the caller may read.
 
-    What belongs to no project, such as logins, is for administrators of the server.
+    What belongs to no project, such as logins, is for administrators of the server. A search that looks at events one
+    by one may end a page early, and says how far back it has looked.
     """
-    rows = await repository.page(
-        work.session,
+    wanted = repository.Wanted(
         projects=work.projects if project_id is None else frozenset({project_id}),
         job_id=job_id,
+        actor=search.actor,
+        action=search.action,
+        text=search.text,
+        since=search.since,
+        until=search.until,
         before_id=decode_cursor(cursor),
-        limit=limit + 1,
     )
-    items = [
-        AuditEvent.model_validate(
-            {
-                **{name: getattr(event, name) for name in AuditEvent.model_fields if name not in ("project", "job")},
-                "project": project,
-                "job": job,
-            }
-        )
-        for event, project, job in rows[:limit]
-    ]
-    return AuditPage(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > limit else None)
+    rows = await repository.page(work.session, wanted, limit + 1)
+    items = [_describe(row) for row in rows[:limit]]
+    if len(rows) > limit:
+        return AuditPage(items=items, next_cursor=encode_cursor(items[-1].id), searched_back_to=None)
+    stopped = await repository.looked_back_to(work.session, wanted) if wanted.needs_looking else None
+    if stopped is None:
+        return AuditPage(items=items, next_cursor=None, searched_back_to=None)
+    oldest_id, oldest_at = stopped
+    return AuditPage.model_validate(
+        {"items": items, "next_cursor": encode_cursor(oldest_id), "searched_back_to": oldest_at}
+    )
+
+
+def _describe(row: repository.Row) -> AuditEvent:
+    event, project, job = row
+    fields = {name: getattr(event, name) for name in AuditEvent.model_fields if name not in ("project", "job")}
+    return AuditEvent.model_validate({**fields, "project": project, "job": job})

@@ -7,12 +7,13 @@ of its own. Rows that arrive during an export may or may not be in it; those tha
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from ..db import Database
 from ..errors import InvalidError
+from ..fields import unix_seconds
 from ..jobs import access
 from ..models import Job
 from ..work import Work
@@ -58,14 +59,8 @@ class Query:
     attempt: UUID | None = None
 
 
-def _seconds(moment: datetime | None) -> float | None:
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-
-
 async def _parts(work: Work, job: Job, what: What, wanted: Query) -> list[Part]:
-    low, high = _seconds(wanted.low), _seconds(wanted.high)
+    low, high = unix_seconds(wanted.low), unix_seconds(wanted.high)
     if not DATASETS[what].by_attempt:
         if wanted.attempt is not None:
             raise InvalidError(

@@ -105,6 +105,7 @@ class AuditEvent(Base):
     """Who changed what, when and why; never updated."""
 
     __tablename__ = "audit_event"
+    __table_args__ = (sa.Index(None, "actor", "id"), sa.Index(None, "at"))
     id: Mapped[int] = row_id()
     at: Mapped[float]
     actor: Mapped[str]

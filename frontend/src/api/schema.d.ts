@@ -1117,7 +1117,7 @@ export interface paths {
         };
         /**
          * List Audit Events
-         * @description Changes, newest first, of one project or one job.
+         * @description Changes, newest first, of one project or one job, all or those that were asked for.
          */
         get: operations["list_audit_events"];
         put?: never;
@@ -1817,12 +1817,16 @@ export interface components {
         /**
          * AuditPage
          * @description Newest first; ``next_cursor`` is null on the last page.
+         *
+         *     ``searched_back_to`` is how far back a search has looked that ended its page before it was full: the next goes on.
          */
         AuditPage: {
             /** Items */
             items: components["schemas"]["AuditEvent"][];
             /** Next Cursor */
             next_cursor: string | null;
+            /** Searched Back To */
+            searched_back_to: string | null;
         };
         /**
          * Beginning
@@ -6147,6 +6151,16 @@ export interface operations {
             query?: {
                 project?: string | null;
                 job?: string | null;
+                /** @description who did it, exactly as the log has it */
+                actor?: string | null;
+                /** @description one, such as `mix.edit`, or a family, such as `mix` */
+                action?: string | null;
+                /** @description a text in reason, actor, action, before or after */
+                q?: string | null;
+                /** @description ISO 8601, or Unix seconds; inclusive */
+                from?: string | null;
+                /** @description ISO 8601, or Unix seconds; inclusive */
+                to?: string | null;
                 cursor?: string | null;
                 limit?: number;
             };

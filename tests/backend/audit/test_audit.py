@@ -6,6 +6,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from headrace_server import migration
+from headrace_server.audit import repository
 from headrace_server.rollups import service as rollups
 from headrace_server.settings import Settings
 
@@ -88,3 +89,66 @@ async def test_on_postgres_the_owner_of_the_log_has_no_permission_to_change_it(
     postgres.drop(name)
     with psycopg.connect(postgres.uri, autocommit=True) as admin:
         admin.execute("DROP ROLE headrace")
+
+
+async def found(world: World, **query: str | int | float) -> list[str]:
+    """What a search finds, oldest first: the actions of every page."""
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = await world.get("/api/v1/audit", **query, **cursor)
+        seen += [event["action"] for event in page["items"]]
+        if page["next_cursor"] is None:
+            return seen[::-1]
+        cursor = {"cursor": page["next_cursor"]}
+
+
+async def test_the_log_is_searched_by_who_what_a_text_and_when(world: World) -> None:
+    job = await world.job()
+    await world.edit(job, {"web": 1, "code": 1, "legal": 0}, 1, reason="Lift 100 % of it_all")
+    between = world.clock() + 5
+    world.clock.advance(10)
+    await world.operator.post(f"{job}/mix/pause", json={"source": "code", "reason": "bad files"})
+    assert await found(world, actor="key:read-operate") == ["mix.edit", "mix.pause"]
+    assert await found(world, actor="key:read") == []
+    assert await found(world, action="mix.pause") == ["mix.pause"]
+    assert {"mix.edit", "mix.pause"} <= set(await found(world, action="mix"))
+    assert await found(world, action="mi") == []
+    assert await found(world, q="LIFT 100 %") == ["mix.edit"]
+    assert await found(world, q="lift_100") == [], "an underscore is a letter here"
+    assert "mix.edit" in await found(world, q="weights_ppm"), "what was before and after is searched too"
+    assert await found(world, **{"from": between}) == ["mix.pause"]
+    assert "mix.pause" not in await found(world, to=between)
+    assert await found(world, action="mix", q="bad", **{"from": between}) == ["mix.pause"]
+    assert await found(world, **{"from": "2001-01-01", "to": "2001-01-02T00:00:00+01:00"}) == []
+
+
+async def test_a_search_looks_at_so_many_events_a_page_and_goes_on_from_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "MAX_LOOKED_AT", 3)
+    job = await world.job()
+    await world.edit(job, {"web": 1, "code": 1, "legal": 0}, 1, reason="the needle")
+    for base in range(2, 9):
+        await world.edit(job, {"web": base, "code": 1, "legal": 1}, base)
+    page = await world.get("/api/v1/audit", job=job[-36:], q="the needle")
+    assert page["items"] == []
+    assert page["searched_back_to"] is not None
+    assert await found(world, job=job[-36:], q="the needle") == ["mix.edit"]
+    full = await world.get("/api/v1/audit", job=job[-36:], action="mix", limit=2)
+    assert (len(full["items"]), full["searched_back_to"]) == (2, None)
+    assert len(await found(world, job=job[-36:], action="mix.edit", limit=2)) == 8
+
+
+async def test_a_search_that_makes_no_sense_is_refused(world: World) -> None:
+    for query in ({"action": "drop table"}, {"q": "x" * 201}, {"q": "a\x00b"}, {"from": "yesterday"}, {"actor": ""}):
+        assert (await world.viewer.get("/api/v1/audit", params=query)).status_code == 422, query
+
+
+async def test_a_search_finds_nothing_in_projects_of_others(world: World) -> None:
+    job = await world.job()
+    await world.edit(job, {"web": 1, "code": 1, "legal": 0}, 1, reason="the needle")
+    other = await world.caller("read", project="other")
+    for query in ({"q": "needle"}, {"action": "mix"}, {"actor": "key:read-operate"}):
+        items = (await other.get("/api/v1/audit", params=query)).json()["items"]
+        assert [event for event in items if event["project"] != "other"] == []
