@@ -31,12 +31,12 @@ async def schedule_mix_change(job: JobId, body: MixChangeCreate, work: Operator,
 async def list_mix_changes(
     job: JobId,
     work: Reader,
-    state: Annotated[ChangeState | None, Query()] = None,
+    state: Annotated[list[ChangeState] | None, Query(max_length=9)] = None,
     cursor: Annotated[str | None, Query(max_length=64)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> MixChangePage:
-    """Changes that wait and what became of earlier ones, newest first."""
-    return await service.page(work, await access.find_job(work, job), state=state, cursor=cursor, limit=limit)
+    """Changes that wait and what became of earlier ones, newest first; of some states where any are named."""
+    return await service.page(work, await access.find_job(work, job), states=state, cursor=cursor, limit=limit)
 
 
 @router.get("/jobs/{job}/mix/changes/{change}")

@@ -18,13 +18,13 @@ async def find(session: AsyncSession, job_id: int, change: UUID) -> models.MixCh
 
 
 async def page(
-    session: AsyncSession, job_id: int, *, state: str | None, before: int | None, limit: int
+    session: AsyncSession, job_id: int, *, states: Sequence[str] | None, before: int | None, limit: int
 ) -> Sequence[models.MixChange]:
     """Changes of a job, newest first."""
     row = models.MixChange
     query = sa.select(row).where(row.job_id == job_id)
-    if state is not None:
-        query = query.where(row.state == state)
+    if states is not None:
+        query = query.where(row.state.in_(states))
     if before is not None:
         query = query.where(row.id < before)
     return (await session.scalars(query.order_by(row.id.desc()).limit(limit))).all()

@@ -1,6 +1,7 @@
 """Changing the mix: at once where that needs nobody else, and otherwise as a change that waits."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import ConflictError, InvalidError, NotFoundError, OwnChangeError
@@ -141,9 +142,9 @@ async def get(work: Work, job: Job, change: uuid.UUID) -> MixChange:
     return await views.describe_one(work, job, await find(work, job, change))
 
 
-async def page(work: Work, job: Job, *, state: ChangeState | None, cursor: str | None, limit: int) -> MixChangePage:
+async def page(work: Work, job: Job, *, states: Sequence[ChangeState] | None, cursor: str | None, limit: int) -> MixChangePage:
     """A page of a job's changes, newest first."""
-    rows = await repository.page(work.session, job.id, state=state, before=decode_cursor(cursor), limit=limit + 1)
+    rows = await repository.page(work.session, job.id, states=states, before=decode_cursor(cursor), limit=limit + 1)
     items = await views.describe(work, job, rows[:limit])
     return MixChangePage(items=items, next_cursor=encode_cursor(rows[limit - 1].id) if len(rows) > limit else None)
 

@@ -769,7 +769,7 @@ export interface paths {
         };
         /**
          * List Mix Changes
-         * @description Changes that wait and what became of earlier ones, newest first.
+         * @description Changes that wait and what became of earlier ones, newest first; of some states where any are named.
          */
         get: operations["list_mix_changes"];
         put?: never;
@@ -5355,7 +5355,7 @@ export interface operations {
     list_mix_changes: {
         parameters: {
             query?: {
-                state?: ("awaiting_approval" | "scheduled" | "done" | "needs_attention" | "rejected" | "cancelled" | "dismissed" | "replaced" | "expired") | null;
+                state?: ("awaiting_approval" | "scheduled" | "done" | "needs_attention" | "rejected" | "cancelled" | "dismissed" | "replaced" | "expired")[] | null;
                 cursor?: string | null;
                 limit?: number;
             };

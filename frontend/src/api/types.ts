@@ -3,6 +3,7 @@ import type { components } from "./schema";
 /** The server's names for what the pages show; the shapes are generated from its OpenAPI. */
 type Schemas = components["schemas"];
 
+export type Activation = Schemas["Activation"];
 export type ActivationEvent = Schemas["ActivationEvent"];
 export type Alert = Schemas["Alert"];
 export type AlertKind = Alert["kind"];
@@ -13,6 +14,8 @@ export type AlertRuleCreate = Schemas["AlertRuleCreate"];
 export type AlertRulePatch = Schemas["AlertRulePatch"];
 export type AlertState = Alert["state"];
 export type ApiKey = Schemas["ApiKey"];
+export type Attempt = Schemas["Attempt"];
+export type AuditEvent = Schemas["AuditEvent"];
 export type ChangeEvent = Schemas["ChangeEvent"];
 export type Figure = Schemas["Figure"];
 export type FigureBody = Schemas["PlotlyFigure"];
@@ -25,6 +28,7 @@ export type KeyCreate = Schemas["KeyCreate"];
 export type KeyScope = KeyCreate["scopes"][number];
 export type Member = Schemas["Member"];
 export type MixChange = Schemas["MixChange"];
+export type MixChangeCreate = Schemas["MixChangeCreate"];
 export type MixEdit = Schemas["MixEdit"];
 export type MixEvent = Schemas["MixEvent"];
 export type MixPreview = Schemas["MixPreview"];

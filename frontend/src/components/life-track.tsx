@@ -1,10 +1,9 @@
-import type { MixVersion } from "@/api/types";
-import { formatCount } from "@/lib/format";
-import { formatSpan } from "@/lib/time";
+import type { MixChange, MixVersion } from "@/api/types";
 
+import { versionStages } from "./life-stages";
 import classes from "./life-track.module.css";
+import { StageTrack } from "./stage-track";
 import { StateBadge } from "./state-badge";
-import { Moment } from "./time";
 
 /** What is still missing, for a reader who waits for it. */
 const WAITING: Record<MixVersion["life"]["state"], string | null> = {
@@ -16,14 +15,15 @@ const WAITING: Record<MixVersion["life"]["state"], string | null> = {
   superseded: "A newer version replaced it before the ranks agreed on it.",
 };
 
-/** The life of a version: proposed → seen → agreed at step N → applied on n of N ranks, each with its time. */
-export function LifeTrack({ version }: { version: MixVersion }) {
+interface Props {
+  version: MixVersion;
+  /** The change that became it, if one did and it is known. */
+  change?: MixChange | undefined;
+}
+
+/** The life of a version as steps with their times, from the change that it was, and what it waits for in words. */
+export function LifeTrack({ version, change }: Props) {
   const { life } = version;
-  const proposed = life.proposed_at;
-  const applied = `Applied on ${formatCount(life.applied_ranks)} of ${formatCount(life.total_ranks)} ranks`;
-  const agreed =
-    life.agreed_step === null ? "Agreed" : `Agreed at step ${formatCount(life.agreed_step)}`;
-  const waiting = life.waiting?.message ?? WAITING[life.state];
   return (
     <div className={classes.life} data-life={life.state}>
       <p className={classes.head}>
@@ -32,35 +32,11 @@ export function LifeTrack({ version }: { version: MixVersion }) {
           {version.author}: “{version.reason}”
         </span>
       </p>
-      <ol className={classes.track} aria-label={`Life of v${version.version}`}>
-        <Stage label="Proposed" at={proposed} />
-        <Stage label="Seen" at={life.seen_at} since={proposed} />
-        <Stage label={agreed} at={life.agreed_at} since={proposed} />
-        <Stage label={applied} at={life.applied_at} since={proposed} />
-      </ol>
-      <p className={classes.waiting} role="status">
-        {waiting}
-      </p>
+      <StageTrack
+        label={`Life of v${version.version}`}
+        stages={versionStages(version, change)}
+        waiting={life.waiting?.message ?? WAITING[life.state]}
+      />
     </div>
-  );
-}
-
-function Stage({ label, at, since }: { label: string; at: string | null; since?: string }) {
-  return (
-    <li className={classes.stage} data-done={at !== null}>
-      <span className={classes.label}>{label}</span>
-      <span className={classes.time}>
-        {at === null ? "not yet" : <StageTime at={at} since={since} />}
-      </span>
-    </li>
-  );
-}
-
-function StageTime({ at, since }: { at: string; since: string | undefined }) {
-  return (
-    <>
-      <Moment at={at} />
-      {since !== undefined && ` · +${formatSpan(since, at)}`}
-    </>
   );
 }

@@ -1,4 +1,4 @@
-import type { Job, MixVersion, RankState } from "@/api/types";
+import type { Job, MixChange, MixVersion, RankState, Session } from "@/api/types";
 
 /** The id of the job that `job()` makes. */
 export const JOB_ID = "0b7c1a4e-9d57-4a3f-8f33-6d2f0f1f5a10";
@@ -107,3 +107,40 @@ export function rankState(change: Partial<RankState> = {}): RankState {
     ...change,
   };
 }
+
+/** A change scheduled for step 5,000 on top of version 3; `change` replaces members. */
+export function mixChange(change: Partial<MixChange> = {}): MixChange {
+  return {
+    id: "11111111-2222-4333-8444-555555555555",
+    state: "scheduled",
+    why: null,
+    kind: "edit",
+    starts: "step",
+    weights_ppm: { code: 700_000, prose: 180_000, legal: 120_000 },
+    at_step: 5000,
+    at: null,
+    ramp_steps: 0,
+    base_version: 3,
+    follows: null,
+    reverts: null,
+    author: "ada",
+    reason: "code in the second half",
+    created_at: "2026-11-30T10:01:00Z",
+    expires_at: null,
+    decided_by: null,
+    decided_at: null,
+    decision_reason: null,
+    version: null,
+    late_s: null,
+    late_steps: null,
+    settled_at: null,
+    conflict: null,
+    ...change,
+  };
+}
+
+/** The session of somebody with a role in the project `default`. */
+export const session = (username: string, role: Session["user"]["roles"][string]): Session => ({
+  user: { username, is_admin: false, roles: { default: role } },
+  csrf_token: "token",
+});

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { job, JOB_ID, mixVersion } from "@/testing/fixtures";
 
-import { changesQuery } from "../queries/changes";
+import { openChangesQuery } from "../queries/changes";
 import { figureQuery } from "../queries/figure";
 import { jobQuery } from "../queries/job";
 import { jobsQuery } from "../queries/jobs";
@@ -84,7 +84,7 @@ it("asks for everything but the session again after a snapshot", () => {
 });
 
 it("asks for the changes of a job again when one moved, and for alerts when one did", () => {
-  const changes = changesQuery(JOB_ID).queryKey;
+  const changes = openChangesQuery(JOB_ID).queryKey;
   client.setQueryData(changes, { pages: [], pageParams: [] });
   client.setQueryData(["alerts", "list"], []);
   applyEvent(client, throttle, {

@@ -73,6 +73,7 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
       break;
     case "mix": {
       onMix(client, event.data as MixEvent);
+      throttle.run("audit", () => void client.invalidateQueries({ queryKey: ["audit"] }));
       break;
     }
     case "activation": {
@@ -86,6 +87,7 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
     }
     case "change":
       void client.invalidateQueries({ queryKey: changesKey((event.data as ChangeEvent).job) });
+      throttle.run("audit", () => void client.invalidateQueries({ queryKey: ["audit"] }));
       break;
     case "alert":
       throttle.run("alerts", () => void client.invalidateQueries({ queryKey: alertsKey }));

@@ -12,7 +12,7 @@ export const mixKey = (jobId: string) => [...jobKey(jobId), "mix"] as const;
 export const versionsKey = (jobId: string) => [...mixKey(jobId), "versions"] as const;
 
 /** The entity tag of a version: what If-Match must name to change it. */
-const versionTag = (version: number) => `"v${version}"`;
+export const versionTag = (version: number) => `"v${version}"`;
 
 /** The newest version of the mix, in force or on its way. */
 export const mixQuery = (jobId: string) =>
@@ -93,3 +93,39 @@ export const revertMix = (
       body: { reason },
     }),
   );
+
+/** Stops a source at once, whoever else edits; the others share its weight in proportion. */
+export const pauseSource = (jobId: string, source: string, reason: string): Promise<MixVersion> =>
+  unwrap(
+    api.POST("/api/v1/jobs/{job}/mix/pause", {
+      params: { path: { job: jobId } },
+      body: { source, reason },
+    }),
+  );
+
+/** Gives a paused source its former weight back, on top of version `basis`; ApiProblem 412 when that is not the newest. */
+export const resumeSource = (
+  jobId: string,
+  basis: number,
+  source: string,
+  reason: string,
+): Promise<MixVersion | MixChange> =>
+  unwrap(
+    api.POST("/api/v1/jobs/{job}/mix/resume", {
+      params: { path: { job: jobId }, header: { "if-match": versionTag(basis) } },
+      body: { source, reason },
+    }),
+  );
+
+/** Where the versions took effect: step and attempt, in the order of the steps. */
+export const activationsQuery = (jobId: string) =>
+  queryOptions({
+    queryKey: [...mixKey(jobId), "activations"],
+    queryFn: async ({ signal }) =>
+      (
+        await unwrap(
+          api.GET("/api/v1/jobs/{job}/activations", { params: { path: { job: jobId } }, signal }),
+        )
+      ).items,
+    refetchInterval: pollUnlessLive(5000),
+  });

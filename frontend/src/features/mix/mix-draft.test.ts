@@ -4,9 +4,12 @@ import { ppm, WHOLE } from "@/lib/units";
 import { mixVersion } from "@/testing/fixtures";
 
 import {
+  canMerge,
+  draftOf,
   draftProblem,
   draftWeights,
   isChanged,
+  mergeDraft,
   normaliseRest,
   rebaseDraft,
   setWeight,
@@ -89,4 +92,29 @@ it("keeps the edit when it moves on top of another version", () => {
   expect(draftWeights(moved)).toEqual(draftWeights(edit));
   expect(isChanged(edit)).toBe(true);
   expect(isChanged(moved)).toBe(false);
+});
+
+it("takes both sides of a conflict: what was given stays, the others follow the other version", () => {
+  const edit = setWeight(fresh(), "code", ppm(700_000), true);
+  const theirs = mixVersion({
+    version: 4,
+    weights_ppm: { code: 500_000, prose: 100_000, legal: 400_000 },
+  });
+  expect(canMerge(edit)).toBe(true);
+  const both = mergeDraft(edit, theirs);
+  expect(both.basis).toBe(4);
+  expect(draftWeights(both)).toEqual({ code: 700_000, prose: 60_000, legal: 240_000 });
+});
+
+it("has nothing to merge where the reader gave every weight, or none", () => {
+  expect(canMerge(fresh())).toBe(false);
+  const all = ORDER.reduce((draft, source) => setWeight(draft, source, ppm(1), false), fresh());
+  expect(canMerge(all)).toBe(false);
+});
+
+it("asks for the weights of a change that is taken up, on top of the version that is newest", () => {
+  const draft = draftOf(mixVersion(), ORDER, { code: 500_000, prose: 500_000 });
+  expect(draft.basis).toBe(3);
+  expect(draftWeights(draft)).toEqual({ code: 500_000, prose: 500_000, legal: 0 });
+  expect(draft.rows.map(({ touched }) => touched)).toEqual([false, true, true]);
 });

@@ -1,19 +1,21 @@
 import { Button, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState, type SyntheticEvent } from "react";
+import { useRef, useState, type KeyboardEvent, type SyntheticEvent } from "react";
 
 import { hasStatus } from "@/api/problem";
 import { previewQuery } from "@/api/queries/mix";
-import type { Job, MixVersion } from "@/api/types";
+import type { Job, MixChange, MixVersion } from "@/api/types";
 import { ErrorState } from "@/components/page-states";
 import { useDebounced } from "@/lib/use-debounced";
 
-import { ConflictPanel } from "./conflict-panel";
-import { draftProblem, draftWeights, isChanged } from "./mix-draft";
+import { EditNotes } from "./edit-notes";
+import type { Flow } from "./flow";
+import { KeyboardHelp } from "./keyboard-help";
+import { draftProblem, draftWeights } from "./mix-draft";
 import classes from "./mix-editor.module.css";
 import { PreviewNotes } from "./preview-notes";
 import { ScheduleFields } from "./schedule-fields";
-import { useMixEdit } from "./use-mix-edit";
+import type { MixEditing } from "./use-mix-edit";
 import { WeightTable } from "./weight-table";
 
 const MAX_REASON = 500;
@@ -23,14 +25,16 @@ const INVALID = "[aria-invalid=true]";
 interface Props {
   job: Job;
   newest: MixVersion;
-  /** A new version was made. */
-  onSent: () => void;
+  edit: MixEditing;
+  /** The project asks for a second person. */
+  approval: boolean;
+  /** A version was made, or a change that waits. */
+  onSent: (made: MixVersion | MixChange) => void;
+  onFlow: (source: string, flow: Flow) => void;
 }
 
-/** The form that makes a new version of the mix. */
-export function MixEditor({ job, newest, onSent }: Props) {
-  const order = job.mix.map(({ source }) => source);
-  const edit = useMixEdit(job.id, newest, order);
+/** The form that makes a new version of the mix, or a change that waits to become one. */
+export function MixEditor({ job, newest, edit, approval, onSent, onFlow }: Props) {
   const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const asked = useDebounced(JSON.stringify(draftWeights(edit.draft)), SETTLE_MS);
@@ -40,12 +44,9 @@ export function MixEditor({ job, newest, onSent }: Props) {
   const weightProblem = draftProblem(edit.draft);
   const reasonProblem =
     edit.reason.trim() === "" ? "Say why: the reason stands in the history." : null;
-  const scheduleProblem = edit.parsed.stepError ?? edit.parsed.rampError;
-  const ready =
-    weightProblem === null &&
-    reasonProblem === null &&
-    scheduleProblem === null &&
-    edit.theirs === null;
+  const { stepError, timeError, rampError } = edit.parsed;
+  const problems = [weightProblem, reasonProblem, stepError, timeError, rampError];
+  const ready = problems.every((problem) => problem === null) && edit.theirs === null;
 
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
@@ -54,68 +55,70 @@ export function MixEditor({ job, newest, onSent }: Props) {
     if (ready) edit.send.mutate(undefined, { onSuccess: onSent });
     else requestAnimationFrame(() => form.current?.querySelector<HTMLElement>(INVALID)?.focus());
   };
+  const sendByKey = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+    // Enter in a number is the end of typing there, not of the edit.
+    else if (event.key === "Enter" && event.target instanceof HTMLInputElement)
+      event.preventDefault();
+  };
   return (
-    <>
-      {edit.theirs && (
-        <ConflictPanel
-          draft={edit.draft}
-          theirs={edit.theirs}
-          onKeepMine={edit.keepMine}
-          onTakeTheirs={edit.takeTheirs}
-        />
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a shortcut of every control in the form
+    <form
+      ref={form}
+      className={classes.form}
+      onSubmit={submit}
+      onKeyDown={sendByKey}
+      aria-label="Change the mix"
+      noValidate
+    >
+      <EditNotes edit={edit} approval={approval} />
+      <WeightTable
+        draft={edit.draft}
+        newest={newest}
+        preview={preview.data}
+        onDraft={edit.setDraft}
+        onFlow={onFlow}
+      />
+      <PreviewNotes
+        preview={preview.data}
+        error={preview.error}
+        stale={preview.isPlaceholderData}
+      />
+      <ScheduleFields
+        job={job}
+        schedule={edit.schedule}
+        parsed={edit.parsed}
+        tried={tried}
+        onSchedule={edit.setSchedule}
+      />
+      <Textarea
+        label="Reason"
+        description={`${edit.reason.length} of ${MAX_REASON} characters`}
+        required
+        maxLength={MAX_REASON}
+        autosize={false}
+        rows={2}
+        value={edit.reason}
+        error={tried ? reasonProblem : undefined}
+        onChange={(event) => edit.setReason(event.currentTarget.value)}
+      />
+      {tried && weightProblem !== null && (
+        <p role="alert" className={classes.problem}>
+          {weightProblem}
+        </p>
       )}
-      <form
-        ref={form}
-        className={classes.form}
-        onSubmit={submit}
-        aria-label="Change the mix"
-        noValidate
-      >
-        <WeightTable draft={edit.draft} preview={preview.data} onDraft={edit.setDraft} />
-        <PreviewNotes
-          preview={preview.data}
-          error={preview.error}
-          stale={preview.isPlaceholderData}
-        />
-        <ScheduleFields
-          schedule={edit.schedule}
-          parsed={edit.parsed}
-          tried={tried}
-          currentStep={job.step}
-          onSchedule={edit.setSchedule}
-        />
-        <Textarea
-          label="Reason"
-          description={`${edit.reason.length} of ${MAX_REASON} characters`}
-          required
-          maxLength={MAX_REASON}
-          autosize={false}
-          rows={2}
-          value={edit.reason}
-          error={tried ? reasonProblem : undefined}
-          onChange={(event) => edit.setReason(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
-          }}
-        />
-        {tried && weightProblem !== null && (
-          <p role="alert" className={classes.problem}>
-            {weightProblem}
-          </p>
-        )}
-        {edit.send.isError && !hasStatus(edit.send.error, 412) && (
-          <ErrorState error={edit.send.error} />
-        )}
-        {edit.waits && <p role="status">Sent. It waits for somebody else’s approval.</p>}
-        <div className={classes.actions}>
-          <Button type="submit" loading={edit.send.isPending} disabled={edit.theirs !== null}>
-            Send the change
-          </Button>
-          <Button variant="default" disabled={!isChanged(edit.draft)} onClick={edit.discard}>
-            Discard
-          </Button>
-        </div>
-      </form>
-    </>
+      {edit.send.isError && !hasStatus(edit.send.error, 412) && (
+        <ErrorState error={edit.send.error} />
+      )}
+      <div className={classes.actions}>
+        <Button type="submit" loading={edit.send.isPending} disabled={edit.theirs !== null}>
+          {edit.schedule.when === "now" ? "Send the change" : "Schedule the change"}
+        </Button>
+        <Button variant="default" disabled={!edit.touched} onClick={edit.discard}>
+          Discard
+        </Button>
+        <KeyboardHelp />
+      </div>
+    </form>
   );
 }

@@ -1,77 +1,20 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import userEvent from "@testing-library/user-event";
 import { http, HttpResponse } from "msw";
 import { beforeEach, expect, it } from "vitest";
 
 import { mixQuery } from "@/api/queries/mix";
-import type { MixVersion } from "@/api/types";
-import { job, JOB_ID, mixVersion } from "@/testing/fixtures";
+import { JOB_ID, mixVersion, session } from "@/testing/fixtures";
+import { field, haveChanges, puts, send, serve, theirs, type, user } from "@/testing/mix-server";
 import { renderPage } from "@/testing/render";
 import { at, server } from "@/testing/server";
 
 import { MixPage } from "./mix-page";
 
-interface Put {
-  ifMatch: string | null;
-  body: Record<string, unknown>;
-}
-
-const puts: Put[] = [];
-const theirs = mixVersion({
-  version: 4,
-  weights_ppm: { code: 400_000, prose: 400_000, legal: 200_000 },
-  author: "bo",
-  reason: "more prose",
+beforeEach(() => {
+  sessionStorage.clear();
+  haveChanges();
+  serve(() => mixVersion());
 });
-
-/** A server whose newest version is `newest`: a write on top of any other is refused with it. */
-function serve(newest: () => MixVersion) {
-  puts.length = 0;
-  server.use(
-    http.get(at(`/jobs/${JOB_ID}`), () => HttpResponse.json(job())),
-    http.get(at(`/jobs/${JOB_ID}/mix`), () => HttpResponse.json(mixVersion())),
-    http.post(at(`/jobs/${JOB_ID}/mix/preview`), () =>
-      HttpResponse.json({
-        weights_ppm: { code: 700_000, prose: 180_000, legal: 120_000 },
-        delta_ppm: { code: 200_000, prose: -120_000, legal: -80_000 },
-        epochs_at_end: { code: 12.345, prose: 0.5, legal: null },
-        warnings: [
-          { code: "many_epochs", source: "code", message: "code would be read 12.3 times" },
-        ],
-      }),
-    ),
-    http.put(at(`/jobs/${JOB_ID}/mix`), async ({ request }) => {
-      const body = (await request.json()) as Put["body"];
-      puts.push({ ifMatch: request.headers.get("If-Match"), body });
-      const current = newest();
-      if (request.headers.get("If-Match") !== `"v${current.version}"`) {
-        return HttpResponse.json({ status: 412, code: "stale", current }, { status: 412 });
-      }
-      return HttpResponse.json(
-        mixVersion({
-          version: current.version + 1,
-          parent: current.version,
-          reason: String(body.reason),
-        }),
-      );
-    }),
-  );
-}
-
-const field = (name: string) => screen.findByRole<HTMLInputElement>("textbox", { name });
-const user = userEvent.setup();
-
-async function type(name: string, text: string) {
-  const input = await field(name);
-  await user.clear(input);
-  await user.type(input, text);
-}
-
-async function send() {
-  await user.click(screen.getByRole("button", { name: "Send the change" }));
-}
-
-beforeEach(() => serve(() => mixVersion()));
 
 it("sends what was typed on top of the version that was edited", async () => {
   renderPage(<MixPage jobId={JOB_ID} />);
@@ -86,7 +29,6 @@ it("sends what was typed on top of the version that was edited", async () => {
       body: {
         weights: { code: 700_000, prose: 180_000, legal: 120_000 },
         reason: "code helps",
-        from_step: null,
         ramp_steps: 100,
       },
     },
@@ -137,7 +79,7 @@ it("shows the three sides of a collision, keeps the edit, and sends it on top on
     within(row)
       .getAllByRole("cell")
       .map((cell) => cell.textContent),
-  ).toEqual(["50.00 %", "40.00 %", "70.00 %"]);
+  ).toEqual(["50.00 %", "40.00 %", "70.00 %", "70.00 %"]);
   expect((await field("Weight of code, percent")).value).toBe("70.00");
   expect((await field("Reason")).value).toBe("code helps");
 
@@ -184,4 +126,43 @@ it("is told of a refusal in the server's words", async () => {
   await send();
   expect(await screen.findByText("You may not see or do this")).toBeDefined();
   expect(screen.getByText("this key may only read")).toBeDefined();
+});
+
+it("takes both sides of a collision when told to: what was given here, the rest as they have it", async () => {
+  serve(() => theirs);
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "code helps");
+  await send();
+  await user.click(await screen.findByRole("button", { name: "Take both" }));
+  expect((await field("Weight of code, percent")).value).toBe("70.00");
+  expect((await field("Weight of prose, percent")).value).toBe("20.00");
+  expect((await field("Weight of legal, percent")).value).toBe("10.00");
+  expect((await field("Reason")).value).toBe("code helps");
+});
+
+it("keeps weights, reason and schedule over a reload, for the same person only", async () => {
+  const first = renderPage(<MixPage jobId={JOB_ID} />);
+  await type("Weight of code, percent", "70");
+  await type("Reason", "code helps");
+  await user.click(screen.getByRole("radio", { name: "At a step" }));
+  await type("First step with the new weights", "5000");
+  first.unmount();
+
+  const second = renderPage(<MixPage jobId={JOB_ID} />);
+  expect((await field("Weight of code, percent")).value).toBe("70.00");
+  expect((await field("Reason")).value).toBe("code helps");
+  expect((await field("First step with the new weights")).value).toBe("5000");
+  expect(screen.getByText(/Your unsent edit of v3 was kept/)).toBeDefined();
+  second.unmount();
+
+  serve(() => mixVersion(), session("bo", "operator"));
+  const third = renderPage(<MixPage jobId={JOB_ID} />);
+  expect((await field("Weight of code, percent")).value).toBe("50.00");
+  third.unmount();
+
+  serve(() => mixVersion());
+  renderPage(<MixPage jobId={JOB_ID} />);
+  await user.click(await screen.findByRole("button", { name: "Discard" }));
+  expect(sessionStorage.length).toBe(0);
 });

@@ -2,9 +2,10 @@ import { TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import { percentText } from "@/lib/format";
-import { percentToPpm, WHOLE, type Ppm } from "@/lib/units";
+import { percentToPpm, ppm, WHOLE, type Ppm } from "@/lib/units";
 
 import classes from "./mix-editor.module.css";
+import { weightAfterKey } from "./weight-keys";
 
 interface Props {
   source: string;
@@ -36,6 +37,13 @@ export function WeightInput({ source, weight, onWeight }: Props) {
       rightSectionPointerEvents="none"
       onFocus={(event) => event.currentTarget.select()}
       onBlur={() => setTyped(null)}
+      onKeyDown={(event) => {
+        if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+        event.preventDefault();
+        const next = weightAfterKey(weight, event);
+        if (next !== null) onWeight(ppm(next));
+        setTyped(null);
+      }}
       onChange={(event) => {
         const text = event.currentTarget.value;
         const parsed = parsePercent(text);

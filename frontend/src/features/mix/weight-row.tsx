@@ -9,20 +9,23 @@ import { ppm, ppmToPercent, WHOLE, type Ppm } from "@/lib/units";
 import type { DraftRow } from "./mix-draft";
 import classes from "./mix-editor.module.css";
 import { WeightInput } from "./weight-input";
+import { weightAfterKey } from "./weight-keys";
 
 interface Props {
   row: DraftRow;
+  /** The source's place in the job. */
   index: number;
   before: Ppm;
-  /** What a press on resume gives back. */
-  resumeWeight: Ppm;
   epochs: number | null | undefined;
+  /** What can be done with the source at once: it is paused, or runs; null where neither can be had. */
+  flow: "pause" | "resume" | null;
   onWeight: (weight: Ppm) => void;
   onLock: () => void;
+  onFlow: () => void;
 }
 
-/** An arrow key moves a slider by this: 0.1 %. */
-const STEP = 1000;
+/** Where the pointer lets go of a slider: a whole tenth of a percent. */
+const snapped = (value: number) => ppm(Math.round(value / 1000) * 1000);
 
 /** The slider's colour and how much of its track is filled, for the stylesheet. */
 const sliderStyle = (index: number, weight: Ppm) =>
@@ -32,15 +35,15 @@ const sliderStyle = (index: number, weight: Ppm) =>
   }) as CSSProperties;
 
 /** One source of the edit: slider, number, lock, pause, and what the change comes to. */
-export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, onLock }: Props) {
+export function WeightRow(props: Props) {
+  const { row, index, before, epochs, flow, onWeight, onLock, onFlow } = props;
   const { source, weight, locked } = row;
-  const paused = weight === 0;
   const delta = weight - before;
   return (
     <tr role="row" className={classes.row}>
       <th role="rowheader" scope="row" className={classes.source}>
         <SourceName name={source} index={index} />
-        {paused && <span className={classes.paused}>paused</span>}
+        {weight === 0 && <span className={classes.paused}>paused</span>}
       </th>
       <td role="cell" className={classes.sliderCell}>
         <input
@@ -49,11 +52,17 @@ export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, 
           style={sliderStyle(index, weight)}
           min={0}
           max={WHOLE}
-          step={STEP}
+          step={1}
           value={weight}
           aria-label={`Weight of ${source}`}
           aria-valuetext={formatPpm(weight)}
-          onChange={(event) => onWeight(ppm(event.currentTarget.valueAsNumber))}
+          onKeyDown={(event) => {
+            const next = weightAfterKey(weight, event);
+            if (next === null) return;
+            event.preventDefault();
+            onWeight(ppm(next));
+          }}
+          onChange={(event) => onWeight(snapped(event.currentTarget.valueAsNumber))}
         />
       </td>
       <td role="cell">
@@ -69,15 +78,18 @@ export function WeightRow({ row, index, before, resumeWeight, epochs, onWeight, 
         >
           <Icon name={locked ? "lock" : "unlock"} />
         </button>
-        <button
-          type="button"
-          className={classes.tool}
-          aria-label={paused ? `Resume ${source}` : `Pause ${source}`}
-          disabled={paused && resumeWeight === 0}
-          onClick={() => onWeight(paused ? resumeWeight : ppm(0))}
-        >
-          <Icon name={paused ? "play" : "pause"} />
-        </button>
+        {flow !== null && (
+          <button
+            type="button"
+            className={classes.tool}
+            aria-label={`${flow === "pause" ? "Pause" : "Resume"} ${source} now`}
+            title={`${flow === "pause" ? "Pause" : "Resume"} now: asks first`}
+            data-flow={source}
+            onClick={onFlow}
+          >
+            <Icon name={flow === "pause" ? "pause" : "play"} />
+          </button>
+        )}
       </td>
       <td role="cell" className={classes.number} data-label="Before">
         {formatPpm(before)}

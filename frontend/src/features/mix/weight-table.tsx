@@ -1,26 +1,59 @@
-import { Button, Switch, VisuallyHidden } from "@mantine/core";
+import { Button, Switch, TextInput, VisuallyHidden } from "@mantine/core";
 import { useState } from "react";
 
-import type { MixPreview } from "@/api/types";
-import { formatPpm } from "@/lib/format";
+import type { MixPreview, MixVersion } from "@/api/types";
+import { formatCount, formatPpm } from "@/lib/format";
 import { ppm, WHOLE } from "@/lib/units";
 
+import { flowOf, type Flow } from "./flow";
 import { normaliseRest, setWeight, toggleLock, totalOf, type MixDraft } from "./mix-draft";
 import classes from "./mix-editor.module.css";
 import { WeightRow } from "./weight-row";
 
 interface Props {
   draft: MixDraft;
+  newest: MixVersion;
   preview: MixPreview | undefined;
   onDraft: (draft: MixDraft) => void;
+  onFlow: (source: string, flow: Flow) => void;
 }
 
+/** From this many sources on, they can be filtered. */
+const MANY = 9;
+
 /** The weights of all sources, with what they are now and what they would come to. */
-export function WeightTable({ draft, preview, onDraft }: Props) {
+export function WeightTable({ draft, newest, preview, onDraft, onFlow }: Props) {
   const [balance, setBalance] = useState(true);
+  const [filter, setFilter] = useState("");
+  const [onlyChanged, setOnlyChanged] = useState(false);
   const total = totalOf(draft);
+  const before = (source: string) => draft.before[source] ?? ppm(0);
+  const shown = draft.rows
+    .map((row, index) => ({ row, index }))
+    .filter(({ row: { source } }) => source.toLowerCase().includes(filter.trim().toLowerCase()))
+    .filter(({ row }) => !onlyChanged || row.weight !== before(row.source));
   return (
     <>
+      {draft.rows.length >= MANY && (
+        <div className={classes.filter}>
+          <TextInput
+            type="search"
+            size="xs"
+            aria-label="Filter the sources"
+            placeholder="Filter the sources"
+            value={filter}
+            onChange={(event) => setFilter(event.currentTarget.value)}
+          />
+          <Switch
+            label="Changed only"
+            checked={onlyChanged}
+            onChange={(event) => setOnlyChanged(event.currentTarget.checked)}
+          />
+          <span role="status" className={classes.note}>
+            {formatCount(shown.length)} of {formatCount(draft.rows.length)} sources
+          </span>
+        </div>
+      )}
       <table role="table" className={classes.table}>
         <caption className={classes.caption}>Weights, compared with v{draft.basis}</caption>
         <thead role="rowgroup">
@@ -46,21 +79,25 @@ export function WeightTable({ draft, preview, onDraft }: Props) {
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {draft.rows.map((row, index) => (
-            <WeightRow
-              key={row.source}
-              row={row}
-              index={index}
-              before={draft.before[row.source] ?? ppm(0)}
-              resumeWeight={draft.before[row.source] ?? ppm(0)}
-              epochs={preview?.epochs_at_end[row.source]}
-              onWeight={(weight) => onDraft(setWeight(draft, row.source, weight, balance))}
-              onLock={() => onDraft(toggleLock(draft, row.source))}
-            />
-          ))}
+          {shown.map(({ row, index }) => {
+            const flow = flowOf(newest, row.source);
+            return (
+              <WeightRow
+                key={row.source}
+                row={row}
+                index={index}
+                before={before(row.source)}
+                epochs={preview?.epochs_at_end[row.source]}
+                flow={flow}
+                onWeight={(weight) => onDraft(setWeight(draft, row.source, weight, balance))}
+                onLock={() => onDraft(toggleLock(draft, row.source))}
+                onFlow={() => flow && onFlow(row.source, flow)}
+              />
+            );
+          })}
         </tbody>
       </table>
-      <div className={classes.total}>
+      <div className={classes.total} data-many={draft.rows.length >= MANY}>
         <Switch
           label="Normalise the rest as I edit"
           checked={balance}
