@@ -8,6 +8,7 @@ import {
 } from "@tanstack/react-router";
 
 import { LoadingState } from "@/components/page-states";
+import { historySearch } from "@/features/history/history-search";
 import { xAxisSearch } from "@/features/job/x-axis-search";
 import { jobsSearch } from "@/features/jobs/jobs-search";
 import { ranksSearch } from "@/features/ranks/ranks-search";
@@ -80,6 +81,7 @@ const mix = createRoute({
 const history = createRoute({
   getParentRoute: () => job,
   path: "/history",
+  validateSearch: historySearch,
   component: lazyRouteComponent(() => import("./routes/history-route"), "HistoryRoute"),
 });
 

@@ -1,11 +1,15 @@
 import type { Page } from "@playwright/test";
 
+import { Admin } from "./admin-api";
 import { environment } from "./environment";
 import { expect, fact, logIn, test } from "./harness";
 import { Watch } from "./watched-page";
 
 const weight = (page: Page, source: string) =>
   page.getByRole("textbox", { name: `Weight of ${source}, percent` });
+
+/** A count as the pages write it. */
+const grouped = (count: number) => count.toLocaleString("en-US").replaceAll(",", "\u202f");
 
 async function openMix(page: Page, jobId: string): Promise<number> {
   await page.goto(`/jobs/${jobId}/mix`);
@@ -43,9 +47,7 @@ test("changes a weight for a reason and shows it agreed at one step and applied 
     life: { agreed_step: number };
   };
   expect(weights_ppm).toEqual({ code: 600_000, prose: 240_000, legal: 160_000 });
-  await expect(
-    page.getByText(`Agreed at step ${life.agreed_step.toLocaleString("en-US")}`),
-  ).toBeVisible();
+  await expect(page.getByText(`Agreed at step ${grouped(life.agreed_step)}`)).toBeVisible();
 });
 
 test("takes effect at a step that was asked for, ramped, by keyboard alone", async ({
@@ -84,7 +86,7 @@ test("takes effect at a step that was asked for, ramped, by keyboard alone", asy
   await page.keyboard.press("Control+Enter");
 
   await expectApplied(page, basis + 1);
-  await expect(page.getByText(`Agreed at step ${asked.toLocaleString("en-US")}`)).toBeVisible();
+  await expect(page.getByText(`Agreed at step ${grouped(asked)}`)).toBeVisible();
 });
 
 test("lets one of two editors win, shows the other both sides and keeps their edit", async ({
@@ -127,7 +129,9 @@ test("lets one of two editors win, shows the other both sides and keeps their ed
     "%",
     "10.00 %",
     "70.00 %",
+    "70.00 %",
   ]);
+  await expect(panel.getByRole("button", { name: "Take both" })).toBeVisible();
   await expect(weight(page, "code")).toHaveValue("70.00");
   await page.unrouteAll({ behavior: "ignoreErrors" });
   await panel.getByRole("button", { name: `Keep my weights, on top of v${basis + 1}` }).click();
@@ -151,4 +155,78 @@ test("goes back to an earlier version, and the history says so", async ({ page, 
   await expect(made).toContainText("back to the start");
   await expect(made).toContainText(`applied on ${environment.ranks} of ${environment.ranks} ranks`);
   await expect(made.getByText(/→ 50.00 %/)).toBeVisible();
+  await expect(made.getByRole("list", { name: `Where ${make} took effect` })).toContainText(
+    /step [\d\s]+ of attempt 1/,
+  );
+});
+
+test("from the login to a change that is applied, by keyboard alone", async ({
+  page,
+  jobId,
+  context,
+  watch,
+}) => {
+  test.setTimeout(150_000);
+  watch.allow(/status of 401/);
+  await context.clearCookies();
+  await page.goto(`/jobs/${jobId}/mix`);
+  await expect(page.getByRole("textbox", { name: "Name" })).toBeVisible();
+  await page.getByRole("textbox", { name: "Name" }).focus();
+  await page.keyboard.type(environment.username);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(environment.password);
+  await page.keyboard.press("Enter");
+  await expect(weight(page, "code")).toBeVisible();
+  const caption = await page.getByText(/^Weights, compared with v\d+$/).innerText();
+  const basis = Number(caption.replaceAll(/[^\d]/g, ""));
+
+  /** Tabs on until a control of this name has the focus. */
+  const tabTo = async (name: RegExp) => {
+    for (let press = 0; press < 60; press += 1) {
+      await page.keyboard.press("Tab");
+      const told = await page.evaluate(() => {
+        const at = document.activeElement;
+        const labels = at instanceof HTMLElement && "labels" in at ? at.labels : null;
+        const label = (labels as NodeListOf<HTMLLabelElement> | null)?.[0]?.textContent;
+        return at?.getAttribute("aria-label") ?? label ?? at?.textContent ?? "";
+      });
+      if (name.test(told)) return;
+    }
+    throw new Error(`Tab never came to ${name.source}`);
+  };
+  await tabTo(/^Weight of prose$/);
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await tabTo(/^Reason/);
+  await page.keyboard.type("prose by keyboard");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByRole("heading", { name: "Newest version" })).toBeFocused();
+  await expectApplied(page, basis + 1);
+
+  // As it was, so that what comes after finds the mix it knows.
+  const admin = await Admin.of(page);
+  await admin.send(
+    "POST",
+    `/jobs/${jobId}/mix/versions/${basis}/revert`,
+    { reason: "as it was" },
+    { "If-Match": `"v${basis + 1}"` },
+  );
+});
+
+test("finds in the audit log what was done, by whom and why, from the address alone", async ({
+  page,
+  jobId,
+}) => {
+  await page.goto(`/jobs/${jobId}/history`);
+  await page.getByText("Audit log", { exact: true }).click();
+  await page.getByRole("searchbox", { name: "Text" }).fill("BACK TO THE START");
+  await page.keyboard.press("Enter");
+  const events = page.getByRole("list", { name: "Audit events" });
+  await expect(events.getByText("mix.revert")).toHaveCount(1);
+  await expect(events).toContainText(environment.username);
+  await page.reload();
+  await expect(events.getByText("mix.revert")).toHaveCount(1);
+  const file = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Audit log as CSV" }).click();
+  expect((await file).suggestedFilename()).toMatch(/audit.*\.csv$/);
 });

@@ -7,5 +7,13 @@ const route = getRouteApi("/shell/jobs/$jobId/history");
 /** The address of a job's history, as props. */
 export function HistoryRoute() {
   const { jobId } = route.useParams();
-  return <HistoryPage jobId={jobId} />;
+  const navigate = route.useNavigate();
+  return (
+    <HistoryPage
+      key={jobId}
+      jobId={jobId}
+      search={route.useSearch()}
+      onSearch={(search) => void navigate({ search })}
+    />
+  );
 }

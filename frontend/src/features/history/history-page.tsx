@@ -1,49 +1,35 @@
-import { Button } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { SegmentedControl } from "@mantine/core";
 
-import { versionsQuery } from "@/api/queries/mix";
-import { ErrorState, LoadingState } from "@/components/page-states";
-import { plural } from "@/lib/format";
-
+import { AuditLog } from "./audit-log";
 import classes from "./history-page.module.css";
-import { VersionRow } from "./version-row";
+import type { HistorySearch } from "./history-search";
+import { VersionList } from "./version-list";
 
-/** Every version of the mix, newest first: who made it, when, why and what it changed; each can be made again. */
-export function HistoryPage({ jobId }: { jobId: string }) {
-  const versions = useInfiniteQuery(versionsQuery(jobId));
-  if (versions.isPending) return <LoadingState label="Loading the versions" rows={4} height={96} />;
-  if (versions.data === undefined) {
-    return <ErrorState error={versions.error} onRetry={() => void versions.refetch()} />;
-  }
-  const items = versions.data.pages.flatMap((page) => page.items);
-  const byNumber = new Map(items.map((item) => [item.version, item]));
-  const newest = items[0];
+interface Props {
+  jobId: string;
+  search: HistorySearch;
+  onSearch: (search: HistorySearch) => void;
+}
+
+/** What became of a job's mix: its versions, each of which can be made again, and everything that was done with it. */
+export function HistoryPage({ jobId, search, onSearch }: Props) {
   return (
-    <section aria-labelledby="history-title" className={classes.page}>
-      <h2 id="history-title" className={classes.heading}>
-        {newest ? plural(newest.version, "version") : "No version"} of the mix
-      </h2>
-      <ol className={classes.list}>
-        {newest &&
-          items.map((version) => (
-            <VersionRow
-              key={version.version}
-              jobId={jobId}
-              version={version}
-              parent={version.parent === null ? undefined : byNumber.get(version.parent)}
-              newest={newest}
-            />
-          ))}
-      </ol>
-      {versions.hasNextPage && (
-        <Button
-          variant="default"
-          loading={versions.isFetchingNextPage}
-          onClick={() => void versions.fetchNextPage()}
-        >
-          Show older
-        </Button>
+    <div className={classes.page}>
+      <SegmentedControl
+        className={classes.views}
+        aria-label="What to show"
+        value={search.view ?? "versions"}
+        onChange={(view) => onSearch(view === "audit" ? { ...search, view } : {})}
+        data={[
+          { value: "versions", label: "Versions" },
+          { value: "audit", label: "Audit log" },
+        ]}
+      />
+      {search.view === "audit" ? (
+        <AuditLog jobId={jobId} search={search} onSearch={onSearch} />
+      ) : (
+        <VersionList jobId={jobId} />
       )}
-    </section>
+    </div>
   );
 }

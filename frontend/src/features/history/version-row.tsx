@@ -1,14 +1,17 @@
 import { useState } from "react";
 
-import type { MixVersion } from "@/api/types";
+import type { Activation, Attempt, MixVersion } from "@/api/types";
 import { StateBadge } from "@/components/state-badge";
 import { Moment } from "@/components/time";
 import { formatCount, plural } from "@/lib/format";
+import { readKept } from "@/lib/kept";
 import { mixDifference } from "@/lib/mix-difference";
 
 import classes from "./history-page.module.css";
+import { isKeptRevert, revertName } from "./kept-revert";
 import { RevertForm } from "./revert-form";
 import { VersionDifference } from "./version-difference";
+import { WhereApplied } from "./where-applied";
 
 interface Props {
   jobId: string;
@@ -16,11 +19,19 @@ interface Props {
   /** The version it was made from; undefined for the first and for one on a page not loaded yet. */
   parent: MixVersion | undefined;
   newest: MixVersion;
+  /** Where it took effect. */
+  activations: readonly Activation[];
+  attempts: readonly Attempt[];
+  /** Who may revert here; null for a reader who may not. */
+  reader: string | null;
 }
 
 /** One version of the mix. */
-export function VersionRow({ jobId, version, parent, newest }: Props) {
-  const [reverting, setReverting] = useState(false);
+export function VersionRow(props: Props) {
+  const { jobId, version, parent, newest, activations, attempts, reader } = props;
+  const [asked, setReverting] = useState<boolean | null>(null);
+  const kept = reader === null ? null : readKept(reader, revertName(jobId), isKeptRevert);
+  const reverting = asked ?? kept?.version === version.version;
   const differs = mixDifference(newest.weights_ppm, version.weights_ppm).length > 0;
   const titleId = `version-${version.version}`;
   return (
@@ -34,8 +45,10 @@ export function VersionRow({ jobId, version, parent, newest }: Props) {
           {version.author}, <Moment at={version.created_at} />
           {version.origin === "local" && ", from the training script"}
           {version.reverts !== null && `, back to v${version.reverts}`}
+          {version.approved_by !== null && `, approved by ${version.approved_by}`}
+          {version.change !== null && version.approved_by === null && ", as scheduled"}
         </span>
-        {differs && !reverting && (
+        {differs && !reverting && reader !== null && (
           <button type="button" className={classes.revert} onClick={() => setReverting(true)}>
             Revert to v{version.version}
           </button>
@@ -46,11 +59,18 @@ export function VersionRow({ jobId, version, parent, newest }: Props) {
       <p className={classes.note}>
         <WhenAndWhere version={version} />
       </p>
-      {reverting && (
+      <WhereApplied
+        jobId={jobId}
+        version={version.version}
+        activations={activations}
+        attempts={attempts}
+      />
+      {reverting && reader !== null && (
         <RevertForm
           jobId={jobId}
-          version={version.version}
-          basis={newest.version}
+          version={version}
+          newest={newest}
+          reader={reader}
           onDone={() => setReverting(false)}
         />
       )}

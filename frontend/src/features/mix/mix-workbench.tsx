@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRef, useState, type RefObject } from "react";
 
 import { isWaiting } from "@/api/queries/mix";
-import { projectSettingsQuery } from "@/api/queries/project-settings";
+import { projectSettingsQuery } from "@/api/queries/projects";
 import type { Job, MixChange, MixVersion } from "@/api/types";
 
 import type { ChangeRights } from "./change-actions";
