@@ -142,7 +142,9 @@ async def get(work: Work, job: Job, change: uuid.UUID) -> MixChange:
     return await views.describe_one(work, job, await find(work, job, change))
 
 
-async def page(work: Work, job: Job, *, states: Sequence[ChangeState] | None, cursor: str | None, limit: int) -> MixChangePage:
+async def page(
+    work: Work, job: Job, *, states: Sequence[ChangeState] | None, cursor: str | None, limit: int
+) -> MixChangePage:
     """A page of a job's changes, newest first."""
     rows = await repository.page(work.session, job.id, states=states, before=decode_cursor(cursor), limit=limit + 1)
     items = await views.describe(work, job, rows[:limit])

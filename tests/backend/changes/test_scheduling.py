@@ -290,3 +290,16 @@ async def test_no_more_than_a_hundred_wait(world: World) -> None:
         await plan(world, job, at=world.clock.now + 60)
     full = await post(world, job, at=world.clock.now + 60)
     assert (full.status_code, full.json()["code"]) == (409, "conflict")
+
+
+async def test_changes_are_listed_by_several_states_at_once(world: World) -> None:
+    job, _ = await world.running_job()
+    kept, dropped = await plan(world, job, at_step=900_000), await plan(world, job, at_step=900_001)
+    assert (await world.operator.delete(f"{job}/mix/changes/{dropped['id']}")).status_code == 200
+
+    async def listed(*states: str) -> list[str]:
+        return [item["id"] for item in (await world.get(f"{job}/mix/changes", state=list(states)))["items"]]
+
+    assert await listed("scheduled", "needs_attention") == [kept["id"]]
+    assert await listed("cancelled") == [dropped["id"]]
+    assert await listed("scheduled", "cancelled") == [dropped["id"], kept["id"]]
