@@ -17,6 +17,7 @@ from .audit import endpoints as audit
 from .auth import endpoints as auth
 from .changes import carrier
 from .changes import endpoints as changes
+from .comparison import endpoints as comparison
 from .errors import HeadraceError, MalformedBodyError, MethodNotAllowedError, NotFoundError
 from .events import endpoints as events
 from .events.composer import Composer
@@ -42,6 +43,7 @@ from .series import endpoints as series
 from .settings import Settings
 from .site import SITE, add_site, is_site_path
 from .system import endpoints as system
+from .trace import endpoints as trace
 from .users import endpoints as users
 from .webhooks import endpoints as webhooks
 from .webhooks.delivery import Deliverer
@@ -66,6 +68,8 @@ FEATURES = (
     exports,
     reports,
     system,
+    trace,
+    comparison,
 )
 
 

@@ -32,6 +32,7 @@ OTHER_IDS = {
     "delivery",
     "mute",
     "rank",
+    "metric",
 }
 
 
@@ -107,10 +108,8 @@ async def ask(client: httpx.AsyncClient, operation: Operation, path: str) -> htt
 async def ids(world: World) -> dict[str, str]:
     """A project and a job that exist; the rest is unknown, so that nothing is done to it."""
     job = await world.job()
-    unknown = {
-        name: "mix" if name == "name" else "1" if name in ("version", "rank") else str(uuid.uuid4())
-        for name in OTHER_IDS
-    }
+    known = {"name": "mix", "version": "1", "rank": "1", "metric": "loss"}
+    unknown = {name: str(uuid.uuid4()) for name in OTHER_IDS} | known
     return {"project": "default", "job": job.rpartition("/")[2], **unknown}
 
 

@@ -28,7 +28,7 @@ def operations() -> Iterator[tuple[str, str]]:
 
 
 def filled(path: str, **ids: str) -> str:
-    known = {"project": "default", "version": "1", "name": "mix", **ids}
+    known = {"project": "default", "version": "1", "name": "mix", "metric": "loss", **ids}
     return re.sub(r"{(\w+)}", lambda found: known.get(found[1], str(uuid.uuid4())), path)
 
 
@@ -67,7 +67,7 @@ BODIES = {
     ("post", "/api/v1/jobs/{job}/mix/changes/{change}/reject"): {"reason": "r"},
     ("post", "/api/v1/jobs/{job}/activations"): activation_body(attempt_body()),
 }
-QUERIES = {"series": {"metric": "loss"}, "export": {"what": "reports"}}
+QUERIES = {"series": {"metric": "loss"}, "export": {"what": "reports"}, "trace": {"step": 1}}
 
 
 async def test_unknown_malformed_and_foreign_jobs_are_all_not_found(world: World) -> None:

@@ -55,6 +55,7 @@ def test_a_run_with_restarts_and_changes(
         assert [list(piece.values()) for piece in printed["documents"]] == expected[step]
     document = ("--document", "web/00001.arrow:3", "--until-step", "17")
     assert [list(found.values()) for found in traced(capsys, corpus, job, *document)[1]["deliveries"]] == held
+    _assert_service_says_the_same(control_plane, job, expected)
 
     status, error = traced(capsys, corpus, job.upper(), "--step", "0")
     assert (status, f"has no such job; those like it are {job}" in error) == (2, True), error
@@ -64,6 +65,25 @@ def test_a_run_with_restarts_and_changes(
     monkeypatch.setenv("HEADRACE_TOKEN", "hr_wrong")
     status, error = traced(capsys, corpus, job, "--step", "0")
     assert (status, "HEADRACE_TOKEN" in error) == (2, True), error
+
+
+def _assert_service_says_the_same(control_plane: ControlPlane, job: str, expected: list[list[list[Any]]]) -> None:
+    """Sequences by source and the mix, of every step; which attempt's record holds where two trained it."""
+    job_id = control_plane.job(job)["id"]
+    ordinals = dict.fromkeys(WEIGHTS, 0)
+    for step, pieces in enumerate(expected):
+        found = control_plane.get(f"/jobs/{job_id}/trace", step=step)
+        assert found["certainty"] in ("recorded", "checked"), found
+        for part in found["sources"]:
+            num = len({piece[0] for piece in pieces if piece[1] == part["source"]})
+            first = ordinals[part["source"]]
+            assert (part["num_sequences"], part["first_ordinal"]) == (num, first if num else None), found
+            ordinals[part["source"]] += num
+        trained = [(attempt["number"], attempt["holds"]) for attempt in found["attempts"]]
+        assert trained == ([(1, True)] if step < 5 else [(1, False), (2, True)] if step < 10 else [(2, True)])
+        mix = found["mix"]
+        assert mix["ramp_steps"] == (4 if step >= 12 else 0)
+        assert mix["from_step"] == (0 if step < 5 else 5 if step < 12 else 12), found
 
 
 @pytest.mark.parametrize("end_with", ["a resume", "skipped steps"])
@@ -110,6 +130,8 @@ def test_a_run_whose_steps_were_not_all_alike(
         else:
             assert status == 0, printed
             assert [list(piece.values()) for piece in printed["documents"]] == pieces, step
+    told = control_plane.get(f"/jobs/{control_plane.job(job)['id']}/trace", step=done - 1)
+    assert told["certainty"] == "unknown" and "steps were not all of" in told["statement"]
     document = ("--document", "web/00001.arrow:3", "--until-step", str(done))
     assert [list(found.values()) for found in traced(capsys, corpus, job, *document)[1]["deliveries"]] == held
 

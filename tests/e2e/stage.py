@@ -62,6 +62,9 @@ def stage(folder: Path) -> Iterator[Stage]:
             "E2E_BIG_JOB": big.id,
             "E2E_BIG_SLOW_RANK": str(BIG_SLOW_RANK),
             "E2E_CONTROL": actions,
+            "E2E_CORPUS": str(folder / "job" / "corpus"),
+            "E2E_READ_KEY": service.make_key("e2e reader", "read"),
+            "E2E_BIN": str(Path(sys.executable).parent),
         }
         key = service.make_key("e2e job", "ingest,read")
         with training_job(folder / "job", url=service.url, key=key, name=JOB_NAME) as job:

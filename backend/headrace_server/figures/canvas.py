@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs_version
 
 from .palette import THEMES, Theme, ThemeName
-from .schemas import Cell, Figure, FigureName, FigureTable, PlotlyFigure, TableColumn
+from .schemas import Cell, ComparisonName, Figure, FigureName, FigureTable, PlotlyFigure, TableColumn
 
 # Zoom, pan and hidden traces survive new data as long as this stays the same.
 UI_REVISION = "headrace"
@@ -167,7 +167,7 @@ def _layout(style: Style, axes: dict[str, Any], x_range: float) -> dict[str, Any
 
 def finish(
     style: Style,
-    name: FigureName,
+    name: FigureName | ComparisonName,
     title: str,
     description: str,
     traces: Sequence[Trace],

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from ..fields import Reply
 
 FigureName = Literal["mix", "throughput", "wait", "loss", "epochs", "queue", "memory"]
+ComparisonName = Literal["compare-throughput", "compare-wait", "compare-loss", "compare-share"]
 Cell = float | int | str | None
 
 
@@ -32,9 +33,9 @@ class FigureTable(Reply):
 
 
 class Figure(Reply):
-    """A chart of a job."""
+    """A chart of a job, or of several."""
 
-    name: FigureName
+    name: FigureName | ComparisonName
     title: str
     description: str
     figure: PlotlyFigure

@@ -1,15 +1,19 @@
 """SQL of jobs, their sources and their attempts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from .. import models
 from ..db import dialect_of, insert_into
+from ..ingest.records import MINUTE_S
+
+_LINE_ATTEMPTS = 3
 
 
 async def find(session: AsyncSession, job_uuid: UUID, *, lock: bool) -> models.Job | None:
@@ -177,3 +181,37 @@ async def supersede_live(session: AsyncSession, job_id: int, now: float) -> None
         .where(attempt.job_id == job_id, attempt.state == "live")
         .values(state="superseded", ended_at=now)
     )
+
+
+async def minutes_of(session: AsyncSession, job_ids: Sequence[int], *, limit: int) -> Sequence[sa.Row[Any]]:
+    """Rows (job_id, minute, tokens_per_s_mean) of the last ``limit`` minutes of each job, by minute and attempt.
+
+    Of its newest few attempts: a run that starts again goes on with its line.
+    """
+    attempt, rollup, other = models.Attempt, models.JobRollup, aliased(models.JobRollup)
+    place = sa.func.row_number().over(
+        partition_by=attempt.job_id, order_by=(attempt.started_at.desc(), attempt.number.desc())
+    )
+    ranked = sa.select(attempt.id, attempt.job_id, place.label("place")).where(attempt.job_id.in_(job_ids)).subquery()
+    # The last minute of an attempt is one look into the primary key, however long it ran.
+    last = sa.select(sa.func.max(other.minute)).where(other.attempt_id == ranked.c.id).scalar_subquery()
+    ends = sa.select(ranked, last.label("last")).where(ranked.c.place <= _LINE_ATTEMPTS).subquery().c
+    of_job = sa.func.max(ends.last).over(partition_by=ends.job_id)
+    lines = sa.select(ends.id, ends.job_id, ends.place, of_job.label("last")).subquery().c
+    query = (
+        sa.select(lines.job_id, rollup.minute, rollup.tokens_per_s_mean)
+        .join(rollup, sa.and_(rollup.attempt_id == lines.id, rollup.minute > lines.last - limit * MINUTE_S))
+        .order_by(lines.job_id, rollup.minute, lines.place.desc())
+    )
+    return (await session.execute(query)).all()
+
+
+async def changes_waiting(session: AsyncSession, job_ids: Sequence[int], states: Collection[str]) -> dict[int, int]:
+    """How many changes of each job's mix are in one of these states."""
+    change = models.MixChange
+    query = (
+        sa.select(change.job_id, sa.func.count().label("num"))
+        .where(change.job_id.in_(job_ids), change.state.in_(states))
+        .group_by(change.job_id)
+    )
+    return {row.job_id: row.num for row in await session.execute(query)}

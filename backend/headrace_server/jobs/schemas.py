@@ -103,6 +103,8 @@ class JobSummary(Reply):
     id: UUID
     project: str
     name: str
+    owner: str
+    tags: dict[str, str]
     created_at: Timestamp
     archived: bool
     state: JobState
@@ -133,22 +135,31 @@ class JobSourceReply(Reply):
     end_ordinal: int | None
 
 
+class JobListed(JobSummary):
+    """A job as lists have it. ``tokens_per_s_by_minute`` ends with the last minute of the job that was rolled up.
+
+    At most 60 means, one a minute, oldest first; null for a minute without a report. ``changes_waiting`` is how many
+    changes of the mix wait for a step, a time, an approval or somebody's attention.
+    """
+
+    tokens_per_s_by_minute: list[float | None]
+    changes_waiting: int
+
+
 class Job(JobSummary):
     """A job in full."""
 
-    owner: str
     seq_len: int
     global_batch_size: int
     seed: int
     packing: str
-    tags: dict[str, str]
     sources: list[JobSourceReply]
 
 
 class JobPage(Reply):
     """Newest first; ``next_cursor`` is null on the last page."""
 
-    items: list[JobSummary]
+    items: list[JobListed]
     next_cursor: str | None
 
 

@@ -16,7 +16,7 @@ from ..models import Project
 from ..paging import decode_cursor, encode_cursor
 from ..webhooks import outbox
 from ..work import Work
-from . import access, repository, summary
+from . import access, listing, repository, summary
 from .schemas import (
     Attempt,
     AttemptBeginning,
@@ -119,12 +119,10 @@ async def describe(work: Work, job: JobRow) -> Job:
         **short.model_dump(exclude={"pending_change", "mix"}),
         pending_change=short.pending_change,
         mix=short.mix,
-        owner=job.owner,
         seq_len=job.seq_len,
         global_batch_size=job.global_batch_size,
         seed=job.seed,
         packing=job.packing,
-        tags=job.tags,
         sources=sources,
     )
 
@@ -166,10 +164,10 @@ async def page(work: Work, project: Project, wanted: JobQuery) -> JobPage:
             break
         before_id = jobs[-1].id
         if number == _MAX_SCANS - 1:
-            return JobPage(items=[short for _, short in found], next_cursor=encode_cursor(before_id))
+            return JobPage(items=await listing.listed(work.session, found), next_cursor=encode_cursor(before_id))
     shown = found[:limit]
     return JobPage(
-        items=[short for _, short in shown],
+        items=await listing.listed(work.session, shown),
         next_cursor=encode_cursor(shown[-1][0]) if len(found) > limit else None,
     )
 

@@ -88,6 +88,8 @@ def _summary(
             "id": job.uuid,
             "project": project,
             "name": job.name,
+            "owner": job.owner,
+            "tags": job.tags,
             "created_at": job.created_at,
             "archived": job.archived,
             "state": state,

@@ -47,11 +47,17 @@ async def _segments(work: Work, job: Job, attempt: UUID | None) -> list[Segment]
     return stitch([Start(row.id, row.resumed_from_step) for row in rows])
 
 
+async def line(work: Work, job: Job) -> list[Segment]:
+    """Which steps of which attempts make up the job's line."""
+    return await _segments(work, job, None)
+
+
 def _is_of_sources(metric: Metric) -> TypeIs[SourceMetric]:
     return metric in get_args(SourceMetric)
 
 
-def _point(row: Any, scale: float = 1.0) -> SeriesPoint:
+def point(row: Any, scale: float = 1.0) -> SeriesPoint:
+    """A bucket as others see it, its values times ``scale``."""
     return SeriesPoint(
         x=row.x,
         min=row.min * scale,
@@ -74,7 +80,7 @@ async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
     return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=points)
 
 
-async def _span(work: Work, segments: list[Segment], query: Query) -> repository.Span | Literal["minutes", "all"]:
+async def span_of(work: Work, segments: list[Segment], query: Query) -> repository.Span | Literal["minutes", "all"]:
     """Where a range's reports are; "minutes" where they are too many or no longer there, "all" where it isn't known."""
     found = await minutes.extent(work.session, query.axis, segments, query.low, query.high)
     if found.first_minute is None:
@@ -94,7 +100,7 @@ async def _rank_series(
 ) -> list[SeriesPoint]:
     if not segments:
         return []
-    span = await _span(work, segments, query)
+    span = await span_of(work, segments, query)
     if span == "minutes":
         rounds = minutes.rank_rounds(metric, segments, query.rank)
     else:
@@ -109,7 +115,7 @@ async def _rank_series(
     rows = await repository.rank_buckets(
         work.session, rounds, query.axis, low=query.low, high=query.high, max_points=query.max_points
     )
-    return [_point(row) for row in rows]
+    return [point(row) for row in rows]
 
 
 async def _source_series(
@@ -123,7 +129,7 @@ async def _source_series(
         for source in sources
     }
     if segments:
-        by_minute = await _span(work, segments, query) == "minutes"
+        by_minute = await span_of(work, segments, query) == "minutes"
         rows = await repository.source_buckets(
             work.session,
             minutes.source_rows(metric) if by_minute else repository.source_rows(),
@@ -136,7 +142,7 @@ async def _source_series(
             window_steps=max(1, ceil(_SHARE_SEQUENCES / job.global_batch_size)),
         )
         for row in rows:
-            points[row.source_id].append(_point(row, scales[row.source_id]))
+            points[row.source_id].append(point(row, scales[row.source_id]))
             targets[row.source_id].append(row.target_ppm / 1_000_000)
     return [
         SourceSeries(

@@ -1237,6 +1237,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Trace
+         * @description What the global batch of a step took from each source, of which mix, and how sure the record of it is.
+         */
+        get: operations["get_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/comparison/{metric}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Jobs
+         * @description One measure of several jobs as a chart, a line a job.
+         */
+        get: operations["compare_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1894,14 +1934,11 @@ export interface components {
         };
         /**
          * Figure
-         * @description A chart of a job.
+         * @description A chart of a job, or of several.
          */
         Figure: {
-            /**
-             * Name
-             * @enum {string}
-             */
-            name: "mix" | "throughput" | "wait" | "loss" | "epochs" | "queue" | "memory";
+            /** Name */
+            name: ("mix" | "throughput" | "wait" | "loss" | "epochs" | "queue" | "memory") | ("compare-throughput" | "compare-wait" | "compare-loss" | "compare-share");
             /** Title */
             title: string;
             /** Description */
@@ -1941,6 +1978,12 @@ export interface components {
             project: string;
             /** Name */
             name: string;
+            /** Owner */
+            owner: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
             /**
              * Created At
              * Format: date-time
@@ -1980,8 +2023,6 @@ export interface components {
             attempt: number | null;
             /** Last Report At */
             last_report_at: string | null;
-            /** Owner */
-            owner: string;
             /** Seq Len */
             seq_len: number;
             /** Global Batch Size */
@@ -1990,10 +2031,6 @@ export interface components {
             seed: number;
             /** Packing */
             packing: string;
-            /** Tags */
-            tags: {
-                [key: string]: string;
-            };
             /** Sources */
             sources: components["schemas"]["JobSourceReply"][];
         };
@@ -2038,6 +2075,12 @@ export interface components {
             project: string;
             /** Name */
             name: string;
+            /** Owner */
+            owner: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
             /**
              * Created At
              * Format: date-time
@@ -2079,12 +2122,79 @@ export interface components {
             last_report_at: string | null;
         };
         /**
+         * JobListed
+         * @description A job as lists have it. ``tokens_per_s_by_minute`` ends with the last minute of the job that was rolled up.
+         *
+         *     At most 60 means, one a minute, oldest first; null for a minute without a report. ``changes_waiting`` is how many
+         *     changes of the mix wait for a step, a time, an approval or somebody's attention.
+         */
+        JobListed: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Project */
+            project: string;
+            /** Name */
+            name: string;
+            /** Owner */
+            owner: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Archived */
+            archived: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "finished" | "failed" | "stalled" | "lost" | "waiting";
+            /** State Reason */
+            state_reason: string;
+            /** Step */
+            step: number | null;
+            /** Total Steps */
+            total_steps: number | null;
+            /** Tokens */
+            tokens: number;
+            /** Tokens Per S */
+            tokens_per_s: number | null;
+            /** Ranks Live */
+            ranks_live: number;
+            /** Ranks Total */
+            ranks_total: number;
+            /** Data Wait Share */
+            data_wait_share: number | null;
+            /** Mix */
+            mix: components["schemas"]["MixShare"][];
+            /** Mix Version */
+            mix_version: number;
+            /** Mix Version In Force */
+            mix_version_in_force: number | null;
+            pending_change: components["schemas"]["MixVersion"] | null;
+            /** Attempt */
+            attempt: number | null;
+            /** Last Report At */
+            last_report_at: string | null;
+            /** Tokens Per S By Minute */
+            tokens_per_s_by_minute: (number | null)[];
+            /** Changes Waiting */
+            changes_waiting: number;
+        };
+        /**
          * JobPage
          * @description Newest first; ``next_cursor`` is null on the last page.
          */
         JobPage: {
             /** Items */
-            items: components["schemas"]["JobSummary"][];
+            items: components["schemas"]["JobListed"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -2152,6 +2262,12 @@ export interface components {
             project: string;
             /** Name */
             name: string;
+            /** Owner */
+            owner: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
             /**
              * Created At
              * Format: date-time
@@ -3269,6 +3385,30 @@ export interface components {
             target?: number[] | null;
         };
         /**
+         * StepTrace
+         * @description A global batch by sources, and in ``statement`` how sure that is. ``last_step`` is the last that was reported.
+         */
+        StepTrace: {
+            /** Step */
+            step: number;
+            /** Last Step */
+            last_step: number | null;
+            /** Num Sequences */
+            num_sequences: number | null;
+            /**
+             * Certainty
+             * @enum {string}
+             */
+            certainty: "recorded" | "checked" | "computed" | "forecast" | "unknown";
+            /** Statement */
+            statement: string;
+            /** Attempts */
+            attempts: components["schemas"]["TraceAttempt"][];
+            mix: components["schemas"]["TraceMix"] | null;
+            /** Sources */
+            sources: components["schemas"]["TraceSource"][];
+        };
+        /**
          * System
          * @description How the service is doing. All figures are of all processes on this database; ``notices`` say what to do.
          */
@@ -3424,6 +3564,63 @@ export interface components {
             label: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * TraceAttempt
+         * @description An attempt that trained the step; the record of the last one to do so ``holds``.
+         */
+        TraceAttempt: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Number */
+            number: number;
+            /** Holds */
+            holds: boolean;
+            /** First Step */
+            first_step: number;
+            /** Last Step */
+            last_step: number;
+        };
+        /**
+         * TraceMix
+         * @description The mix in force: its version, since which step, and how much of its ramp was done.
+         */
+        TraceMix: {
+            /** Version */
+            version: number;
+            /** Revision */
+            revision: string;
+            /** From Step */
+            from_step: number;
+            /** Ramp Steps */
+            ramp_steps: number;
+            /** Ramp Done */
+            ramp_done: number;
+        };
+        /**
+         * TraceSource
+         * @description A source's part of a global batch: its ordinals ``first_ordinal`` to ``last_ordinal``, both in it.
+         *
+         *     Null where the record doesn't tell, or where the source gave nothing. Epochs are those of the two ordinals.
+         */
+        TraceSource: {
+            /** Source */
+            source: string;
+            /** Weight Ppm */
+            weight_ppm: number | null;
+            /** Num Sequences */
+            num_sequences: number | null;
+            /** First Ordinal */
+            first_ordinal: number | null;
+            /** Last Ordinal */
+            last_ordinal: number | null;
+            /** First Epoch */
+            first_epoch: number | null;
+            /** Last Epoch */
+            last_epoch: number | null;
         };
         /**
          * User
@@ -6348,6 +6545,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_trace: {
+        parameters: {
+            query: {
+                step: number;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepTrace"];
+                };
+            };
+            /** @description what went wrong, with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_jobs: {
+        parameters: {
+            query?: {
+                /** @description ids of the other jobs, nine at most */
+                with?: string[];
+                /** @description steps, or the time since each job first started */
+                x?: "step" | "elapsed";
+                /** @description of which source: share needs one, loss may have one */
+                source?: string | null;
+                theme?: "light" | "dark";
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the job's id (a UUID) */
+                job: string;
+                metric: "tokens_per_s" | "wait_share" | "loss" | "share";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Figure"];
                 };
             };
             /** @description what went wrong, with a stable code */

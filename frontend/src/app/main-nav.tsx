@@ -10,6 +10,7 @@ import classes from "./app-shell.module.css";
 /** The pages that belong to no job, in the order they are listed. */
 const PAGES = [
   { to: "/jobs", label: "Jobs" },
+  { to: "/compare", label: "Compare" },
   { to: "/alerts", label: "Alerts" },
 ] as const;
 

@@ -8,10 +8,12 @@ import {
 } from "@tanstack/react-router";
 
 import { LoadingState } from "@/components/page-states";
+import { compareSearch } from "@/features/compare/compare-search";
 import { historySearch } from "@/features/history/history-search";
 import { xAxisSearch } from "@/features/job/x-axis-search";
 import { jobsSearch } from "@/features/jobs/jobs-search";
 import { ranksSearch } from "@/features/ranks/ranks-search";
+import { traceSearch } from "@/features/trace/trace-search";
 
 import { adminRoutes } from "./admin-routes";
 import { NotFound } from "./not-found";
@@ -40,6 +42,13 @@ const jobs = createRoute({
   path: "/jobs",
   validateSearch: jobsSearch,
   component: lazyRouteComponent(() => import("./routes/jobs-route"), "JobsRoute"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => shell,
+  path: "/compare",
+  validateSearch: compareSearch,
+  component: lazyRouteComponent(() => import("./routes/compare-route"), "CompareRoute"),
 });
 
 const job = createRoute({
@@ -85,12 +94,20 @@ const history = createRoute({
   component: lazyRouteComponent(() => import("./routes/history-route"), "HistoryRoute"),
 });
 
+const trace = createRoute({
+  getParentRoute: () => job,
+  path: "/trace",
+  validateSearch: traceSearch,
+  component: lazyRouteComponent(() => import("./routes/trace-route"), "TraceRoute"),
+});
+
 const routeTree = root.addChildren([
   login,
   shell.addChildren([
     start,
     jobs,
-    job.addChildren([overview, ranks, rank, mix, history]),
+    compare,
+    job.addChildren([overview, ranks, rank, mix, history, trace]),
     ...adminRoutes,
   ]),
 ]);

@@ -1,5 +1,5 @@
 import { SegmentedControl, Skeleton, useComputedColorScheme } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { figureQuery, type FigureName, type XAxis } from "@/api/queries/figure";
@@ -25,9 +25,23 @@ type View = "chart" | "table";
 /** A chart with its title, what it means, its numbers as a table, and both as files. */
 export function FigureCard({ jobId, jobName, name, x, rank }: Props) {
   const scheme = useComputedColorScheme("light");
+  const query = useQuery(figureQuery(jobId, name, x, scheme, rank));
+  return <FigureFrame query={query} jobName={jobName} name={name} x={x} />;
+}
+
+interface FrameProps {
+  query: UseQueryResult<Figure>;
+  /** What its files are named after. */
+  jobName: string;
+  name: Figure["name"];
+  /** What it runs over: another one is another drawing. */
+  x: string;
+}
+
+/** The card of any figure that the server draws. */
+export function FigureFrame({ query, jobName, name, x }: FrameProps) {
   const [view, setView] = useState<View>("chart");
   const titleId = useId();
-  const query = useQuery(figureQuery(jobId, name, x, scheme, rank));
   const figure = query.data;
   return (
     <section className={classes.card} aria-labelledby={titleId} data-figure={name}>

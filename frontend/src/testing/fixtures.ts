@@ -1,4 +1,4 @@
-import type { Job, MixChange, MixVersion, RankState, Session } from "@/api/types";
+import type { Job, JobListed, MixChange, MixVersion, RankState, Session } from "@/api/types";
 
 /** The id of the job that `job()` makes. */
 export const JOB_ID = "0b7c1a4e-9d57-4a3f-8f33-6d2f0f1f5a10";
@@ -76,6 +76,16 @@ export function job(change: Partial<Job> = {}): Job {
       num_shards: 4,
       end_ordinal: null,
     })),
+    ...change,
+  };
+}
+
+/** A job as lists have it: with its last minutes; `change` replaces members. */
+export function listedJob(change: Partial<JobListed> = {}): JobListed {
+  return {
+    ...job(),
+    tokens_per_s_by_minute: [1_000_000, null, 1_234_567],
+    changes_waiting: 0,
     ...change,
   };
 }

@@ -61,7 +61,7 @@ for (const scheme of ["light", "dark"] as const) {
   }) => {
     test.setTimeout(240_000);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    for (const path of ["", "/ranks", "/ranks/0", "/mix", "/history"]) {
+    for (const path of ["", "/ranks", "/ranks/0", "/mix", "/history", "/trace?step=3"]) {
       await page.goto(`/jobs/${jobId}${path}`);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(page.locator("main [role=status][aria-label^=Loading]")).toHaveCount(0);
@@ -69,6 +69,9 @@ for (const scheme of ["light", "dark"] as const) {
     }
     await page.goto("/jobs");
     await expect(page.getByRole("link", { name: environment.job })).toBeVisible();
+    await expectAccessible(page);
+    await page.goto(`/compare?jobs=${jobId},${environment.bigJob}`);
+    await expect(page.getByRole("heading", { name: "Configuration" })).toBeVisible();
     await expectAccessible(page);
     watch.allow(/status of 401.*\/api\/v1\/session\)/);
     await context.clearCookies();
@@ -90,6 +93,8 @@ test("fits a phone and a 200 % zoom without scrolling sideways", async ({ page, 
       `/jobs/${jobId}/mix`,
       `/jobs/${jobId}/history`,
       ...OUTSIDE_JOBS.map(([path]) => path),
+      `/jobs/${jobId}/trace?step=3`,
+      `/compare?jobs=${jobId},${environment.bigJob}`,
     ]) {
       await page.goto(path);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();

@@ -34,6 +34,16 @@ export const environment = {
   get bigSlowRank() {
     return Number(need("E2E_BIG_SLOW_RANK"));
   },
+  /** Where the training job's shards lie, a key that reads, and the folder of the commands. */
+  get corpus() {
+    return need("E2E_CORPUS");
+  },
+  get readKey() {
+    return need("E2E_READ_KEY");
+  },
+  get bin() {
+    return need("E2E_BIN");
+  },
 };
 
 /** Does something to the world that the pages watch, by its name in tests/e2e; returns when it is done. */

@@ -7,7 +7,7 @@ const NAME = '<img src=x onerror="window.pwned=1">{{7*7}}';
 const LINK = '<a href="https://evil.example/">free tokens</a>';
 
 // The watch of every test fails on a script that ran, a request that left, or a policy violation.
-for (const page_ of ["", "/ranks", "/ranks/0", "/mix", "/history"]) {
+for (const page_ of ["", "/ranks", "/ranks/0", "/mix", "/history", "/trace?step=3"]) {
   test(`shows hostile names as text on ${page_ || "the overview"}`, async ({ page }) => {
     await page.goto(`/jobs/${environment.hostileJob}${page_}`);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(NAME);

@@ -11,7 +11,7 @@ test("shows the running job in the list and keeps it up to date without a reload
   await expect(row.getByText("running", { exact: true })).toBeVisible();
   await expect(row.getByText(`${environment.ranks} / ${environment.ranks}`)).toBeVisible();
   await expect(page.getByText("Live", { exact: true })).toBeVisible();
-  const cell = row.getByRole("cell").nth(1);
+  const cell = row.getByRole("cell").nth(2);
   const first = await cell.innerText();
   await expect(cell).not.toHaveText(first, { useInnerText: true });
 });

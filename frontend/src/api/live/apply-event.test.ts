@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { job, JOB_ID, mixVersion } from "@/testing/fixtures";
+import { job, JOB_ID, listedJob, mixVersion } from "@/testing/fixtures";
 
 import { openChangesQuery } from "../queries/changes";
 import { figureQuery } from "../queries/figure";
@@ -31,13 +31,18 @@ afterEach(() => {
 it("puts a job's new state into the list and the job's page, keeping what the summary lacks", () => {
   client.setQueryData(jobQuery(JOB_ID).queryKey, job());
   client.setQueryData(listKey, {
-    pages: [{ items: [job()], next_cursor: null }],
+    pages: [{ items: [listedJob()], next_cursor: null }],
     pageParams: [""],
   });
   const { sources, ...summary } = job({ step: 1600 });
   applyEvent(client, throttle, { name: "job", data: summary });
   expect(client.getQueryData(jobQuery(JOB_ID).queryKey)).toMatchObject({ step: 1600, sources });
-  expect(client.getQueryData(listKey)?.pages[0]?.items[0]?.step).toBe(1600);
+  // What only lists carry is not erased by an event that doesn't.
+  expect(client.getQueryData(listKey)?.pages[0]?.items[0]).toMatchObject({
+    step: 1600,
+    tokens_per_s_by_minute: listedJob().tokens_per_s_by_minute,
+    changes_waiting: 0,
+  });
 });
 
 it("asks for the list again when a job is not in it", () => {

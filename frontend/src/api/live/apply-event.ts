@@ -9,6 +9,7 @@ import { heldRanksPaceMs, ranksKey } from "../queries/ranks";
 import type {
   ActivationEvent,
   ChangeEvent,
+  JobListed,
   JobPage,
   JobSummary,
   MixEvent,
@@ -29,7 +30,8 @@ function patchJob(client: QueryClient, job: JobSummary): boolean {
   client.setQueriesData<InfiniteData<JobPage, string>>({ queryKey: ["jobs"] }, (old) => {
     if (!old?.pages.some((page) => page.items.some(({ id }) => id === job.id))) return old;
     listed = true;
-    const patch = (item: JobSummary) => (item.id === job.id ? job : item);
+    // A list's item holds more than an event carries, such as its line of throughput: that stays.
+    const patch = (item: JobListed) => (item.id === job.id ? { ...item, ...job } : item);
     return { ...old, pages: old.pages.map((page) => ({ ...page, items: page.items.map(patch) })) };
   });
   return listed;
@@ -88,6 +90,8 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
     case "change":
       void client.invalidateQueries({ queryKey: changesKey((event.data as ChangeEvent).job) });
       throttle.run("audit", () => void client.invalidateQueries({ queryKey: ["audit"] }));
+      // Lists count what waits.
+      throttle.run("jobs", () => void client.invalidateQueries({ queryKey: ["jobs"] }));
       break;
     case "alert":
       throttle.run("alerts", () => void client.invalidateQueries({ queryKey: alertsKey }));

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, unwrap } from "../client";
 import { pollUnlessLive } from "../connection";
+import type { Job } from "../types";
 
 /** The key of everything that is kept of one job. */
 export const jobKey = (jobId: string) => ["job", jobId] as const;
@@ -14,3 +15,13 @@ export const jobQuery = (jobId: string) =>
       unwrap(api.GET("/api/v1/jobs/{job}", { params: { path: { job: jobId } }, signal })),
     refetchInterval: pollUnlessLive(5000),
   });
+
+/** What may be changed of a job's entry; what is left out stays. */
+export interface JobChange {
+  tags?: Record<string, string>;
+  archived?: boolean;
+}
+
+/** Changes a job's tags, or whether it is archived. */
+export const changeJob = (jobId: string, change: JobChange): Promise<Job> =>
+  unwrap(api.PATCH("/api/v1/jobs/{job}", { params: { path: { job: jobId } }, body: change }));

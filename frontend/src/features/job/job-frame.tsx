@@ -14,6 +14,7 @@ const TABS = [
   { to: "/jobs/$jobId/ranks", label: "Ranks", exact: false },
   { to: "/jobs/$jobId/mix", label: "Mix", exact: false },
   { to: "/jobs/$jobId/history", label: "History", exact: false },
+  { to: "/jobs/$jobId/trace", label: "Trace", exact: false },
 ] as const;
 
 /** What every page of a job has above it: how the job is doing, and the way to its other pages. */

@@ -1,28 +1,52 @@
+import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { memo } from "react";
 
-import type { JobSummary } from "@/api/types";
+import type { JobListed } from "@/api/types";
 import { CopyableId } from "@/components/copyable-id";
 import { DataWait } from "@/components/data-wait";
 import { MixBar } from "@/components/mix-bar";
+import { Sparkline } from "@/components/sparkline";
 import { StateBadge } from "@/components/state-badge";
 import { StepProgress } from "@/components/step-progress";
-import { Age } from "@/components/time";
 import { formatRate } from "@/lib/format";
+import { formatUtc } from "@/lib/time";
 import { ppm, share, tokensPerSecond } from "@/lib/units";
 
+import { ArchiveButton } from "./archive-button";
+import { JobTags } from "./job-tags";
 import classes from "./jobs-page.module.css";
 
-/** One job as a row of the table, or as a card where the screen is narrow. */
-export function JobRow({ job }: { job: JobSummary }) {
+export interface RowProps {
+  job: JobListed;
+  /** How old the job is, in words: the only thing of a row that time alone changes. */
+  age: string;
+  selected: boolean;
+  /** Whether another one may be chosen to be compared. */
+  selectable: boolean;
+  onSelect: (id: string, selected: boolean) => void;
+  mayOperate: boolean;
+}
+
+/** One job as a row of the table, or as a card where the screen is narrow. Drawn again only when it changes. */
+export const JobRow = memo(function JobRow(props: RowProps) {
+  const { job, age, mayOperate } = props;
   const rate = job.tokens_per_s === null ? null : tokensPerSecond(job.tokens_per_s);
   const wait = job.data_wait_share === null ? null : share(job.data_wait_share);
   return (
-    <tr role="row" className={classes.row}>
+    <tr role="row" className={classes.row} data-selected={props.selected || undefined}>
+      <td role="cell" className={classes.choice}>
+        <Choice {...props} />
+      </td>
       <th role="rowheader" scope="row" className={classes.name}>
         <Link to="/jobs/$jobId" params={{ jobId: job.id }} search={{}}>
           {job.name}
         </Link>
-        <CopyableId id={job.id} label="job id" />
+        <span className={classes.under}>
+          <CopyableId id={job.id} label="job id" />
+          {mayOperate && <ArchiveButton job={job} />}
+          <JobTags job={job} mayOperate={mayOperate} />
+        </span>
       </th>
       <td role="cell" data-label="State" className={classes.half}>
         <StateBadge state={job.state} />
@@ -33,6 +57,9 @@ export function JobRow({ job }: { job: JobSummary }) {
       </td>
       <td role="cell" data-label="Speed" className={classes.number}>
         {formatRate(rate)}
+        <span className={classes.spark}>
+          <Sparkline label="Tokens/s" values={job.tokens_per_s_by_minute} />
+        </span>
       </td>
       <td role="cell" data-label="Ranks live" className={classes.number}>
         {job.ranks_live} / {job.ranks_total}
@@ -47,21 +74,45 @@ export function JobRow({ job }: { job: JobSummary }) {
         />
         <MixLine job={job} />
       </td>
-      <td role="cell" data-label="Age" className={classes.number}>
-        <Age at={job.created_at} suffix="" />
+      <td role="cell" data-label="Owner, age" className={classes.owner}>
+        <Link to="/jobs" search={{ owner: job.owner, project: job.project }}>
+          {job.owner}
+        </Link>
+        <time dateTime={job.created_at} title={formatUtc(job.created_at)}>
+          {age}
+        </time>
       </td>
     </tr>
   );
+});
+
+function Choice({ job, selected, selectable, onSelect }: RowProps) {
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={`Compare ${job.name}`}
+      title={selectable || selected ? undefined : "Ten jobs at most are compared at once"}
+      checked={selected}
+      disabled={!selected && !selectable}
+      onChange={(event) => onSelect(job.id, event.currentTarget.checked)}
+    />
+  );
 }
 
-function MixLine({ job }: { job: JobSummary }) {
+function MixLine({ job }: { job: JobListed }) {
   const inForce = job.mix_version_in_force;
+  const waiting = job.changes_waiting;
   return (
     <p className={classes.reason}>
       {inForce === null ? "none in force" : `v${inForce} in force`}
       {job.pending_change !== null && (
         <Link to="/jobs/$jobId/mix" params={{ jobId: job.id }} className={classes.pending}>
           v{job.pending_change.version} {job.pending_change.life.state}
+        </Link>
+      )}
+      {waiting > 0 && (
+        <Link to="/jobs/$jobId/mix" params={{ jobId: job.id }} className={classes.pending}>
+          {waiting === 1 ? "1 change waits" : `${waiting} changes wait`}
         </Link>
       )}
     </p>

@@ -1,9 +1,14 @@
-import type { JobSummary } from "@/api/types";
+import { memo } from "react";
+
+import type { JobListed } from "@/api/types";
+import { formatAge } from "@/lib/time";
+import { useNow } from "@/lib/use-now";
 
 import { JobRow } from "./job-row";
 import classes from "./jobs-page.module.css";
 
 const COLUMNS = [
+  { label: "Compare", hidden: true },
   { label: "Job" },
   { label: "State" },
   { label: "Step" },
@@ -11,11 +16,27 @@ const COLUMNS = [
   { label: "Ranks live", number: true },
   { label: "Data wait", number: true },
   { label: "Mix" },
-  { label: "Age", number: true },
+  { label: "Owner, age" },
 ] as const;
 
-/** The jobs; roles are given because a narrow screen lays the rows out as cards. */
-export function JobsTable({ jobs }: { jobs: readonly JobSummary[] }) {
+interface Props {
+  jobs: readonly JobListed[];
+  selected: ReadonlySet<string>;
+  maxSelected: number;
+  onSelect: (id: string, selected: boolean) => void;
+  mayOperate: boolean;
+}
+
+/** The jobs. Drawn again when they or a choice change, or when time changes an age; roles are given because a narrow screen lays the rows out as cards. */
+export const JobsTable = memo(function JobsTable({
+  jobs,
+  selected,
+  maxSelected,
+  onSelect,
+  mayOperate,
+}: Props) {
+  // One clock for all rows, and each is drawn again only when its words change.
+  const now = useNow();
   return (
     <table role="table" className={classes.table} aria-label="Jobs">
       <thead role="rowgroup">
@@ -27,16 +48,28 @@ export function JobsTable({ jobs }: { jobs: readonly JobSummary[] }) {
               scope="col"
               className={"number" in column ? classes.number : undefined}
             >
-              {column.label}
+              {"hidden" in column ? (
+                <span className={classes.hidden}>{column.label}</span>
+              ) : (
+                column.label
+              )}
             </th>
           ))}
         </tr>
       </thead>
       <tbody role="rowgroup">
         {jobs.map((job) => (
-          <JobRow key={job.id} job={job} />
+          <JobRow
+            key={job.id}
+            job={job}
+            age={formatAge(Date.parse(job.created_at), now)}
+            selected={selected.has(job.id)}
+            selectable={selected.size < maxSelected}
+            onSelect={onSelect}
+            mayOperate={mayOperate}
+          />
         ))}
       </tbody>
     </table>
   );
-}
+});

@@ -1,0 +1,1 @@
+"""What a global batch was made of, as far as the record tells."""

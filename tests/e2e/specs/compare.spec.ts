@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+
+import { environment } from "./environment";
+import { expect, test } from "./harness";
+
+const NAME = '<img src=x onerror="window.pwned=1">{{7*7}}';
+
+test("draws several jobs on one axis, hostile names as text, and tells what differs", async ({
+  page,
+  jobId,
+}) => {
+  test.setTimeout(120_000);
+  await page.goto(`/compare?jobs=${jobId},${environment.hostileJob},${environment.bigJob}`);
+  await expect(page.getByRole("link", { name: NAME })).toBeVisible();
+  await expect(page.locator("[data-figure]")).toHaveCount(5);
+  const throughput = page.locator("[data-figure=compare-throughput]");
+  await expect(throughput.locator(".main-svg").first()).toBeVisible();
+  await expect(throughput.locator(".legendtext").nth(1)).toHaveText(NAME);
+  await expect(page.locator(".main-svg a, .main-svg image")).toHaveCount(0);
+  const mix = page.getByRole("region", { name: "Mix in force, as a table" });
+  await expect(mix.getByRole("row", { name: /^web/ })).toContainText("50.00 %");
+  await expect(mix.getByRole("row", { name: /^web/ })).toContainText("no such source");
+
+  await page.getByText("By time since start").click();
+  await expect(page).toHaveURL(/x=elapsed/);
+  const [csv] = await Promise.all([
+    page.waitForEvent("download"),
+    throughput.getByRole("button", { name: /as CSV$/ }).click(),
+  ]);
+  expect(csv.suggestedFilename()).toMatch(/^[\w.-]+compare-throughput.csv$/);
+  const header = (await readFile(await csv.path(), "utf8")).split("\r\n")[0] ?? "";
+  expect(header).toMatch(/^time since start \(min\),/);
+
+  await page.getByRole("combobox", { name: "Figures", exact: true }).selectOption("Loss");
+  await expect(page.locator("[data-figure]")).toHaveCount(2);
+});
+
+test("says of a job that the reader may not see that it is left out", async ({
+  page,
+  jobId,
+  watch,
+}) => {
+  watch.allow(/status of 404.*\/api\/v1\/jobs\//);
+  const other = "00000000-0000-4000-8000-000000000000";
+  await page.goto(`/compare?jobs=${other},${jobId},nonsense`);
+  await expect(page.getByText("there is no such job, or you are no member")).toBeVisible();
+  await expect(page.getByText("1 part of the address left out")).toBeVisible();
+  await expect(page.locator("[data-figure=compare-loss] .main-svg").first()).toBeVisible();
+  await page.getByRole("button", { name: `Take ${other} out of the comparison` }).click();
+  await expect(page.getByText("there is no such job")).toBeHidden();
+});
