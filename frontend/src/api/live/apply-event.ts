@@ -37,9 +37,14 @@ function patchJob(client: QueryClient, job: JobSummary): boolean {
   return listed;
 }
 
+/** A list that is being fetched, or its next page, is let finish: events come faster than a slow answer. */
+function refreshLists(client: QueryClient): void {
+  void client.invalidateQueries({ queryKey: ["jobs"] }, { cancelRefetch: false });
+}
+
 function onJob(client: QueryClient, throttle: KeyedThrottle, job: JobSummary): void {
   if (!patchJob(client, job)) {
-    throttle.run("jobs", () => void client.invalidateQueries({ queryKey: ["jobs"] }));
+    throttle.run("jobs", () => refreshLists(client));
   }
   throttle.run(`reports:${job.id}`, () => {
     void client.invalidateQueries({ queryKey: figuresKey(job.id) });
@@ -91,7 +96,7 @@ export function applyEvent(client: QueryClient, throttle: KeyedThrottle, event: 
       void client.invalidateQueries({ queryKey: changesKey((event.data as ChangeEvent).job) });
       throttle.run("audit", () => void client.invalidateQueries({ queryKey: ["audit"] }));
       // Lists count what waits.
-      throttle.run("jobs", () => void client.invalidateQueries({ queryKey: ["jobs"] }));
+      throttle.run("jobs", () => refreshLists(client));
       break;
     case "alert":
       throttle.run("alerts", () => void client.invalidateQueries({ queryKey: alertsKey }));

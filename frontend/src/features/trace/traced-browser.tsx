@@ -64,6 +64,8 @@ export function TracedBrowser({ trace, sources }: Props) {
             onChange={(event) => {
               const [chosen] = event.currentTarget.files ?? [];
               if (chosen !== undefined) take(chosen);
+              // The same file, written again, may be chosen again.
+              event.currentTarget.value = "";
             }}
           />
         </label>
