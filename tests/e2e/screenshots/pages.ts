@@ -19,6 +19,12 @@ export const SHOTS: readonly Shot[] = [
   { name: "rank", path: (job) => `/jobs/${job}/ranks/1`, charts: true },
   { name: "mix", path: (job) => `/jobs/${job}/mix` },
   { name: "history", path: (job) => `/jobs/${job}/history` },
+  { name: "trace", path: (job) => `/jobs/${job}/trace?step=40` },
+  {
+    name: "compare",
+    path: (job) => `/compare?jobs=${job},${environment.bigJob}&metric=tokens_per_s`,
+    charts: true,
+  },
   { name: "alerts", path: () => "/alerts" },
   { name: "members", path: () => "/settings/default/members" },
   { name: "keys", path: () => "/settings/default/keys" },
