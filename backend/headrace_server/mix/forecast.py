@@ -112,10 +112,8 @@ def _starved_warning(source: SourceOutlook, global_batch_size: int) -> MixWarnin
     per_step = global_batch_size * source.after_ppm / PPM
     if not 0 < per_step < 1:
         return None
-    message = (
-        f"{source.name} gets less than one sequence a step: one in about {1 / per_step:.0f} steps "
-        f"at a batch of {global_batch_size}."
-    )
+    often = f"one in about {1 / per_step:.0f} steps" if per_step < 0.5 else f"{10 * per_step:.1f} in ten steps"
+    message = f"{source.name} gets less than one sequence a step: {often} at a batch of {global_batch_size}."
     return MixWarning("starved", source.name, message)
 
 

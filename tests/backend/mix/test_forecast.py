@@ -54,6 +54,13 @@ def test_warnings_say_what_an_operator_should_know() -> None:
     assert "web" in warning.message and "50 %" in warning.message and "1 %" in warning.message
 
 
+@pytest.mark.parametrize(("share", "often"), [(0.8, "8.0 in ten steps"), (0.25, "one in about 4 steps")])
+def test_a_starved_source_is_told_how_often_it_comes(share: float, often: str) -> None:
+    ppm = int(share * 1_000_000 / 4)
+    (warning,) = warnings_for([outlook(before_ppm=ppm, after_ppm=ppm)], {"web": None}, Run(global_batch_size=4))
+    assert warning.message == f"web gets less than one sequence a step: {often} at a batch of 4."
+
+
 @given(ppm, ppm, st.integers(0, 300), st.integers(0, 400), st.integers(1, 500))
 def test_a_source_is_used_up_at_the_first_step_that_takes_more_than_is_left(
     before: int, after: int, ramp: int, left: int, horizon: int
