@@ -23,6 +23,7 @@ test("draws several jobs on one axis, hostile names as text, and tells what diff
 
   await page.getByText("By time since start").click();
   await expect(page).toHaveURL(/x=elapsed/);
+  await expect(throughput).toContainText("over the time since it first started");
   const [csv] = await Promise.all([
     page.waitForEvent("download"),
     throughput.getByRole("button", { name: /as CSV$/ }).click(),

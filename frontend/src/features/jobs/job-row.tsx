@@ -19,6 +19,9 @@ import classes from "./jobs-page.module.css";
 
 export interface RowProps {
   job: JobListed;
+  /** Its place in the list, and what tells the list how high it is. */
+  index: number;
+  measure: (row: HTMLTableRowElement | null) => void;
   /** How old the job is, in words: the only thing of a row that time alone changes. */
   age: string;
   selected: boolean;
@@ -29,12 +32,19 @@ export interface RowProps {
 }
 
 /** One job as a row of the table, or as a card where the screen is narrow. Drawn again only when it changes. */
-export const JobRow = memo(function JobRow(props: RowProps) {
+export const JobRow = memo(function JobRow({ index, measure, ...props }: RowProps) {
   const { job, age, mayOperate } = props;
   const rate = job.tokens_per_s === null ? null : tokensPerSecond(job.tokens_per_s);
   const wait = job.data_wait_share === null ? null : share(job.data_wait_share);
   return (
-    <tr role="row" className={classes.row} data-selected={props.selected || undefined}>
+    <tr
+      role="row"
+      className={classes.row}
+      data-selected={props.selected || undefined}
+      ref={measure}
+      data-index={index}
+      aria-rowindex={index + 2}
+    >
       <td role="cell" className={classes.choice}>
         <Choice {...props} />
       </td>
@@ -86,7 +96,7 @@ export const JobRow = memo(function JobRow(props: RowProps) {
   );
 });
 
-function Choice({ job, selected, selectable, onSelect }: RowProps) {
+function Choice({ job, selected, selectable, onSelect }: Omit<RowProps, "index" | "measure">) {
   return (
     <Checkbox
       size="xs"
