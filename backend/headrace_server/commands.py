@@ -18,6 +18,7 @@ from .exports.schemas import Format, What
 from .figures.schemas import FigureName
 from .jobs.schemas import JobState, JobSummary
 from .mix.schemas import MixPreview, MixVersion
+from .series.schemas import Axis
 
 REFUSED, CHANGED, UNREACHABLE, WAITING = 1, 3, 4, 5
 NAMES = ("jobs", "mix", "export", "figure", "report")
@@ -55,7 +56,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     figure = commands.add_parser("figure", parents=[shared], help="write a chart: a page (.html) or Plotly's JSON")
     figure.add_argument("job")
     figure.add_argument("name", choices=get_args(FigureName))
-    figure.add_argument("--x", choices=("step", "time"), default="step")
+    figure.add_argument("--x", choices=get_args(Axis), default="step")
     figure.add_argument("--output", "-o", type=Path, required=True)
 
     report = commands.add_parser("report", parents=[shared], help="write a job's report, one page of HTML")

@@ -169,7 +169,7 @@ class Job:
         attempt: UUID | None = None,
         rank: int | None = None,
     ) -> Series:
-        """A metric over steps or time (Unix seconds), in at most ``max_points`` buckets that keep their extremes."""
+        """A metric over steps, tokens or time (Unix seconds), in at most ``max_points`` buckets with their extremes."""
         return self._transport.get(
             Series,
             f"{self._path}/series",

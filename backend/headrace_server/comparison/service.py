@@ -12,7 +12,7 @@ from ..jobs import access
 from ..models import Job
 from ..series import repository as series_repository
 from ..series import service as series
-from ..series.schemas import SeriesPoint
+from ..series.schemas import Column, SeriesPoint
 from ..series.service import Query
 from ..work import Work
 from . import repository
@@ -77,11 +77,12 @@ async def _total_loss(work: Work, job: Job, query: Query) -> Sequence[SeriesPoin
     segments = await series.line(work, job)
     if not segments:
         return []
-    by_minute = await series.span_of(work, segments, query) == "minutes"
+    column: Column = "time" if query.axis == "time" else "step"
+    by_minute = await series.span_of(work, segments, query, column) == "minutes"
     rows = await series_repository.rank_buckets(
         work.session,
         repository.total_loss(segments, by_minute=by_minute),
-        query.axis,
+        column,
         low=query.low,
         high=query.high,
         max_points=query.max_points,

@@ -1,23 +1,23 @@
 """What every figure shares: axes, marks, hover, configuration, and turning traces into a figure."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs_version
 
+from ..series.schemas import Axis, SeriesPoint
+from . import marks
+from .marks import Mark
 from .palette import THEMES, Theme, ThemeName
 from .schemas import Cell, ComparisonName, Figure, FigureName, FigureTable, PlotlyFigure, TableColumn
 
 # Zoom, pan and hidden traces survive new data as long as this stays the same.
 UI_REVISION = "headrace"
-MAX_MARKS = 40
-LABEL_ROOM = 0.04
-"""Share of the x range that a mark's label needs."""
+_THIN_SPACE = "\u202f"
 # No logo, and no button that sends a run's data to somebody's cloud (on by default in plotly.js 4).
 CONFIG: dict[str, Any] = {
     "displaylogo": False,
@@ -30,22 +30,21 @@ _FONT = "-apple-system, BlinkMacSystemFont, Segoe UI, Roboto, Helvetica, Arial, 
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A labelled moment: an attempt's start or an edit of the mix. ``x`` is a step or Unix seconds."""
-
-    x: float
-    label: str
-    about: str
-    kind: Literal["attempt", "mix"]
-
-
-@dataclass(frozen=True)
 class Style:
-    """How to draw: which theme, what x is, the marks, and the rank whose figure it is; None for all of them."""
+    """How to draw: which theme, what x is and from where to where, the marks, and how much is smoothed.
+
+    ``low`` and ``high`` bound what is shown, None where the data does; ``smooth`` is the window, 0 to 1 of that.
+    ``width_px`` is about how wide it will be drawn, for the labels of marks. ``rank`` is whose figure it is; None for
+    that of all of them.
+    """
 
     theme: ThemeName = "light"
-    axis: Literal["step", "time"] = "step"
+    axis: Axis = "step"
     marks: Sequence[Mark] = field(default_factory=tuple)
+    low: float | None = None
+    high: float | None = None
+    smooth: float = 0.0
+    width_px: int = 1000
     rank: int | None = None
 
     @property
@@ -54,10 +53,13 @@ class Style:
         return THEMES[self.theme]
 
     def x(self, value: float) -> float | str:
-        """An x as Plotly takes it: the step, or the time in UTC."""
-        if self.axis == "step":
-            return int(value)
-        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        """An x as Plotly takes it: the step, the tokens, or the time in UTC."""
+        return moment(value) if self.axis == "time" else int(value)
+
+
+def moment(value: float) -> str:
+    """Unix seconds as Plotly takes a time, in UTC."""
+    return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 def text(name: str) -> str:
@@ -72,14 +74,18 @@ def rounded(value: float) -> float:
 
 @dataclass(frozen=True)
 class Trace:
-    """How a trace looks, which plotly checks, and its long arrays, which it would check number by number."""
+    """How a trace looks, which plotly checks, and its long arrays, which it would check number by number.
+
+    ``is_data``: not a forecast, so that it counts for how far the figure reaches.
+    """
 
     look: go.Scatter
     arrays: dict[str, list[Any]]
     xs: Sequence[float]
+    is_data: bool = True
 
 
-def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], **more: Any) -> Trace:
+def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], *, is_data: bool = True, **more: Any) -> Trace:
     """A line; a null is a gap."""
     more.setdefault("mode", "lines")
     arrays: dict[str, list[Any]] = {
@@ -89,7 +95,7 @@ def line(style: Style, xs: Sequence[float], ys: Sequence[float | None], **more: 
     for name in ("customdata", "text"):
         if isinstance(more.get(name), Sequence) and not isinstance(more[name], str):
             arrays[name] = list(more.pop(name))
-    return Trace(go.Scatter(**more), arrays, xs)
+    return Trace(go.Scatter(**more), arrays, xs, is_data)
 
 
 def y_axis(style: Style, title: str, **more: Any) -> dict[str, Any]:
@@ -98,55 +104,61 @@ def y_axis(style: Style, title: str, **more: Any) -> dict[str, Any]:
         "title": {"text": title, "standoff": 8},
         "gridcolor": style.colors.grid,
         "zerolinecolor": style.colors.grid,
-        "automargin": True,
+        # A drag is a zoom into x: what is shown there sets the range of y.
+        "fixedrange": True,
         **more,
     }
 
 
-def _range(traces: Sequence[Trace]) -> float:
-    """How far the x values of all traces reach."""
-    ends = [x for trace in traces if len(trace.xs) for x in (trace.xs[0], trace.xs[-1])]
-    return max(ends) - min(ends) if ends else 0.0
+def _extent(traces: Sequence[Trace]) -> tuple[float, float] | None:
+    """From the first to the last x of all data."""
+    ends = [x for trace in traces if trace.is_data and len(trace.xs) for x in (trace.xs[0], trace.xs[-1])]
+    return (min(ends), max(ends)) if ends else None
 
 
-def _mark_layout(style: Style, x_range: float) -> dict[str, Any]:
-    """A line for every mark, and a label where there is room beside the one before; hovering shows each."""
-    marks = sorted(style.marks, key=lambda mark: mark.x)[-MAX_MARKS:]
-    shapes, annotations = [], []
-    labelled = -math.inf
-    for mark in marks:
-        dash = "solid" if mark.kind == "attempt" else "dot"
-        stroke = {"color": style.colors.dim, "width": 1, "dash": dash}
-        shapes.append(
-            {"type": "line", "xref": "x", "yref": "paper", "x0": style.x(mark.x), "x1": style.x(mark.x)}
-            | {"y0": 0, "y1": 1, "line": stroke}
-        )
-        has_room = mark.x - labelled >= LABEL_ROOM * x_range
-        labelled = mark.x if has_room else labelled
-        annotations.append(
-            {"xref": "x", "yref": "paper", "x": style.x(mark.x), "y": 1, "text": text(mark.label) if has_room else "·"}
-            | {"hovertext": text(mark.about), "showarrow": False, "xanchor": "left", "yanchor": "bottom"}
-            | {"font": {"size": 11, "color": style.colors.dim}}
-        )
-    return {"shapes": shapes, "annotations": annotations}
+def _where(style: Style, points: Sequence[SeriesPoint]) -> Trace:
+    """Nothing to see: says which step it is where the x axis doesn't."""
+    shown = "step %{customdata[0]:,d}" + (" · %{customdata[1]} UTC" if style.axis == "time" else "")
+    at = [[point.step, moment(point.x)[11:19]] if style.axis == "time" else [point.step] for point in points]
+    return line(
+        style,
+        [point.x for point in points],
+        [point.mean for point in points],
+        name="step",
+        opacity=0,
+        showlegend=False,
+        customdata=at,
+        hovertemplate=f"{shown}<extra></extra>",
+    )
 
 
-def _layout(style: Style, axes: dict[str, Any], x_range: float) -> dict[str, Any]:
-    colors = style.colors
-    x_axis = {
-        "title": {"text": "step" if style.axis == "step" else "time (UTC)", "standoff": 6},
-        "type": "linear" if style.axis == "step" else "date",
-        "gridcolor": colors.grid,
+_TITLES: dict[Axis, str] = {"step": "step", "tokens": "tokens", "time": "time (UTC)"}
+
+
+def _x_axis(style: Style) -> dict[str, Any]:
+    axis: dict[str, Any] = {
+        "title": {"text": _TITLES[style.axis], "standoff": 6},
+        "type": "date" if style.axis == "time" else "linear",
+        "gridcolor": style.colors.grid,
         "zeroline": False,
-        "automargin": True,
     }
     if style.axis == "step":
-        x_axis |= {"tickformat": ",d", "hoverformat": ",d", "unifiedhovertitle": {"text": "step %{x}"}}
-    layout = {
+        axis |= {"tickformat": ",d", "hoverformat": ",d", "unifiedhovertitle": {"text": "step %{x}"}}
+    if style.axis == "tokens":
+        axis |= {"tickformat": "~s", "hoverformat": ",d", "unifiedhovertitle": {"text": "%{x} tokens"}}
+    return axis
+
+
+def _layout(style: Style, axes: dict[str, Any], drawn_marks: dict[str, Any], notes: list[dict[str, Any]]) -> Any:
+    colors = style.colors
+    return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": _FONT, "size": 12, "color": colors.text},
-        "margin": {"l": 56, "r": 16, "t": 24, "b": 76},
+        # The same for every figure: under each other, their x axes are one.
+        "margin": {"l": 72, "r": 16, "t": 24, "b": 76},
+        "separators": f".{_THIN_SPACE}",
+        "dragmode": "zoom",
         "hovermode": "x unified",
         "hoverlabel": {"bgcolor": colors.hover, "bordercolor": colors.grid, "font": {"color": colors.text}},
         "legend": {
@@ -159,10 +171,11 @@ def _layout(style: Style, axes: dict[str, Any], x_range: float) -> dict[str, Any
         },
         "uirevision": UI_REVISION,
         **axes,
-        "xaxis": x_axis | axes.get("xaxis", {}),
-        **_mark_layout(style, x_range),
+        "xaxis": _x_axis(style) | axes.get("xaxis", {}),
+        "shapes": drawn_marks["shapes"],
+        # Those of marks come first: a mark's ``label`` is a place in this list.
+        "annotations": [*drawn_marks["annotations"], *notes],
     }
-    return layout
 
 
 def finish(
@@ -174,20 +187,54 @@ def finish(
     axes: dict[str, Any],
     columns: Sequence[TableColumn],
     rows: Sequence[Sequence[Cell]],
+    *,
+    points: Sequence[SeriesPoint] = (),
+    notes: Sequence[dict[str, Any]] = (),
 ) -> Figure:
-    """Put a figure together and let plotly check every property of it but the arrays."""
-    layout = go.Layout(**_layout(style, axes, _range(traces)), template=None)
+    """Put a figure together and let plotly check every property of it but the arrays.
+
+    ``points`` say which step each x is, for hovering and the table where x is no step; ``notes`` are more annotations.
+    """
+    extent = _extent(traces)
+    low = style.low if style.low is not None or extent is None else extent[0]
+    high = style.high if style.high is not None or extent is None else extent[1]
+    shown = [
+        m for m in style.marks if (style.low is None or m.x >= style.low) and (style.high is None or m.x <= style.high)
+    ]
+    groups = marks.grouped(shown, 0.0 if low is None or high is None else high - low, style.width_px)
+    drawn_marks = marks.layout(groups, style.colors.dim, style.x, text)
+    if style.axis != "step" and traces:
+        traces = [*traces, _where(style, points)]
+    layout = go.Layout(**_layout(style, axes, drawn_marks, list(notes)), template=None)
     figure = go.Figure(data=[trace.look for trace in traces], layout=layout, skip_invalid=False).to_plotly_json()
     for drawn, trace in zip(figure["data"], traces, strict=True):
         drawn.update(trace.arrays)
     figure["layout"].pop("template", None)
-    x_column = TableColumn(key="x", label=style.axis, unit="UTC" if style.axis == "time" else "")
     return Figure(
         name=name,
         title=title if style.rank is None else f"{title}, rank {style.rank}",
         description=description,
         figure=PlotlyFigure(data=figure["data"], layout=figure["layout"], config=CONFIG),
-        table=FigureTable(columns=[x_column, *columns], rows=[list(row) for row in rows]),
+        table=_table(style, columns, rows, points),
+        extent=extent,
+        marks=marks.told(groups),
+    )
+
+
+_UNITS: dict[Axis, str] = {"step": "", "tokens": "tokens", "time": "UTC"}
+
+
+def _table(
+    style: Style, columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]], points: Sequence[SeriesPoint]
+) -> FigureTable:
+    """The numbers by x, and by step too where x is something else."""
+    first = TableColumn(key="x", label=style.axis, unit=_UNITS[style.axis])
+    if style.axis == "step":
+        return FigureTable(columns=[first, *columns], rows=[list(row) for row in rows])
+    steps = {style.x(point.x): point.step for point in points}
+    return FigureTable(
+        columns=[first, TableColumn(key="step", label="step", unit=""), *columns],
+        rows=[[row[0], None if row[0] is None else steps.get(row[0]), *row[1:]] for row in rows],
     )
 
 

@@ -1,12 +1,12 @@
 """What a rank holds ready and in memory: batches in its queue, and its resident memory."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ..series.schemas import SeriesPoint
 from .canvas import Style, finish, line, rounded, y_axis
 from .palette import SOURCE_COLORS, translucent
-from .schemas import Figure, TableColumn
+from .schemas import Cell, Figure, TableColumn
 
 _GIB = 2**30
 
@@ -16,8 +16,8 @@ def _build(
 ) -> Figure:
     color = SOURCE_COLORS[0]
     xs = [point.x for point in points]
-    edge = {"line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    band = {"fill": "tonexty", "fillcolor": translucent(color, 0.2)}
+    edge: dict[str, Any] = {"line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    band: dict[str, Any] = {"fill": "tonexty", "fillcolor": translucent(color, 0.2)}
     traces = [
         line(style, xs, [point.min for point in points], name="least", **edge),
         line(style, xs, [point.max for point in points], name="most", **band, **edge),
@@ -36,9 +36,10 @@ def _build(
         TableColumn(key=key, label=label, unit=unit)
         for key, label in (("mean", "mean"), ("min", "least"), ("max", "most"))
     ]
-    rows = [[style.x(p.x), rounded(p.mean), rounded(p.min), rounded(p.max)] for p in points]
+    rows: list[list[Cell]] = [[style.x(p.x), rounded(p.mean), rounded(p.min), rounded(p.max)] for p in points]
     axes = {"yaxis": y_axis(style, unit, rangemode="tozero")}
-    return finish(style, name, title, about + last, traces if points else [], axes, columns, rows)
+    drawn = traces if points else []
+    return finish(style, name, title, about + last, drawn, axes, columns, rows, points=points)
 
 
 def build_queue(points: Sequence[SeriesPoint], style: Style) -> Figure:

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
 from ..series.schemas import SourceSeries
+from .by_source import every_point
 from .canvas import Style, finish, line, rounded, text, y_axis
-from .palette import OTHER_COLOR, SOURCE_COLORS, source_color, translucent
+from .palette import OTHER_COLOR, SOURCE_COLORS, other, source_color, translucent
 from .schemas import Cell, Figure, TableColumn
 
 TITLE = "Target and realised mix"
+_LABEL_CHARS = 24
+_TOLD = len(SOURCE_COLORS)
 
 
 class _Grid:
@@ -30,8 +34,14 @@ class _Grid:
             for i, name in enumerate(self.names[:shown])
         ]
         if len(self.names) > shown:
-            rest = f"Other ({len(self.names) - shown} sources)"
-            bands.append((rest, OTHER_COLOR, self._row(self.realised[shown:]), self._row(self.target[shown:])))
+            bands.append(
+                (
+                    other(len(self.names) - shown),
+                    OTHER_COLOR,
+                    self._row(self.realised[shown:]),
+                    self._row(self.target[shown:]),
+                )
+            )
         return bands
 
     def _row(self, held: Sequence[dict[float, float]]) -> list[float]:
@@ -45,9 +55,30 @@ def _description(grid: _Grid) -> str:
     x = grid.xs[-1]
     last = ", ".join(
         f"{name} {realised.get(x, 0.0):.1%} (target {target.get(x, 0.0):.1%})"
-        for name, realised, target in zip(grid.names, grid.realised, grid.target, strict=True)
+        for name, realised, target in zip(grid.names[:_TOLD], grid.realised, grid.target, strict=False)
     )
-    return f"{about} Last: {last}."
+    rest = len(grid.names) - _TOLD
+    return f"{about} Last: {last}{f', and {rest} more' if rest > 0 else ''}."
+
+
+_LABEL_SHARE = 0.06
+"""A band thinner than this at its end has no room for its name; the legend has it."""
+
+
+def _names(style: Style, bands: Sequence[tuple[str, str, list[float], list[float]]]) -> list[dict[str, Any]]:
+    """The name of each band, inside it at its end: what tells the bands apart without colour."""
+    notes, below = [], 0.0
+    for name, _, realised, _ in bands:
+        share = realised[-1]
+        if share >= _LABEL_SHARE:
+            short = name if len(name) <= _LABEL_CHARS else f"{name[: _LABEL_CHARS - 1]}…"
+            notes.append(
+                {"xref": "paper", "yref": "y", "x": 1, "y": below + share / 2, "text": text(short), "showarrow": False}
+                | {"xanchor": "right", "yanchor": "middle", "bgcolor": style.colors.surface, "opacity": 0.9}
+                | {"font": {"size": 11, "color": style.colors.text}, "borderpad": 2}
+            )
+        below += share
+    return notes
 
 
 def build(sources: Sequence[SourceSeries], style: Style) -> Figure:
@@ -90,7 +121,18 @@ def build(sources: Sequence[SourceSeries], style: Style) -> Figure:
     ]
     rows = [_row(grid, x, style) for x in grid.xs]
     axes = {"yaxis": y_axis(style, "share of sequences (%)", tickformat=".0%", range=[0, 1])}
-    return finish(style, "mix", TITLE, _description(grid), traces, axes, columns, rows)
+    return finish(
+        style,
+        "mix",
+        TITLE,
+        _description(grid),
+        traces,
+        axes,
+        columns,
+        rows,
+        points=every_point(sources),
+        notes=_names(style, bands),
+    )
 
 
 def _row(grid: _Grid, x: float, style: Style) -> list[Cell]:

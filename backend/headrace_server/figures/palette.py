@@ -11,6 +11,8 @@ ThemeName = Literal["light", "dark"]
 
 SOURCE_COLORS = ("#2569a8", "#e9622e", "#4d9d61", "#8d4dde", "#816020", "#bf1c7f", "#4b8efe", "#b27ead")
 OTHER_COLOR = "#7f8894"
+SOURCE_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "triangle-down", "cross", "star")
+"""Marks on the lines, so that they are told apart without colour; dashes say forecast and target."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ THEMES: dict[ThemeName, Theme] = {
 def source_color(position: int) -> str:
     """The colour of the source at this place in the job's order; grey from the ninth on."""
     return SOURCE_COLORS[position] if position < len(SOURCE_COLORS) else OTHER_COLOR
+
+
+def other(num_sources: int) -> str:
+    """What the sources past the palette are called together."""
+    return f"Other ({num_sources} source{'' if num_sources == 1 else 's'})"
 
 
 def translucent(color: str, alpha: float) -> str:

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from ..fields import Reply
 
+MarkKind = Literal["attempt", "mix"]
 FigureName = Literal["mix", "throughput", "wait", "loss", "epochs", "queue", "memory"]
 ComparisonName = Literal["compare-throughput", "compare-wait", "compare-loss", "compare-share"]
 Cell = float | int | str | None
@@ -32,11 +33,30 @@ class FigureTable(Reply):
     rows: list[list[Cell]]
 
 
+class FigureMark(Reply):
+    """A moment that a figure marks: ``number`` is the attempt's or the version's, ``label`` the annotation it is in.
+
+    ``x`` is in the axis's units, times in Unix seconds. Close marks share an annotation.
+    """
+
+    kind: MarkKind
+    number: int
+    x: float
+    label: int
+    about: str
+
+
 class Figure(Reply):
-    """A chart of a job, or of several."""
+    """A chart of a job, or of several.
+
+    ``extent`` is from the first to the last x with data in the axis's units, times in Unix seconds; forecasts reach
+    further. Null where there is none.
+    """
 
     name: FigureName | ComparisonName
     title: str
     description: str
     figure: PlotlyFigure
     table: FigureTable
+    extent: tuple[float, float] | None
+    marks: list[FigureMark]

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..series.schemas import SeriesPoint
-from .canvas import Style, finish, line, rounded, y_axis
+from .canvas import Style, Trace, finish, line, rounded, y_axis
 from .palette import SOURCE_COLORS
 from .schemas import Cell, Figure, TableColumn
+from .smoothing import method, smoothed
 
 TITLE = "Data wait"
 
@@ -19,6 +21,26 @@ class WaitSeries:
     p99_ms: Sequence[SeriesPoint]
     max_ms: Sequence[SeriesPoint]
     share: Sequence[SeriesPoint]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How one of the four is drawn; ``is_mean`` ones can be smoothed, the worst of many ranks can't."""
+
+    name: str
+    color: str
+    axis: str
+    hover: str
+    is_mean: bool
+    dash: str = "solid"
+
+
+_LOOKS = (
+    _Look("median", SOURCE_COLORS[2], "y", "%{y:.3g} ms", True),
+    _Look("99th percentile", SOURCE_COLORS[1], "y", "%{y:.3g} ms", False, "dash"),
+    _Look("longest", SOURCE_COLORS[5], "y", "%{y:.3g} ms (step %{customdata:,d})", False, "dot"),
+    _Look("share of time", SOURCE_COLORS[0], "y2", "%{y:.2%}", True),
+)
 
 
 _OF_ALL = (
@@ -41,39 +63,51 @@ def _description(wait: WaitSeries, style: Style) -> str:
     )
 
 
+def _lines(style: Style, look: _Look, points: Sequence[SeriesPoint]) -> list[Trace]:
+    xs = [point.x for point in points]
+    values = [point.mean if look.is_mean else point.max for point in points]
+    stroke: dict[str, Any] = {"color": look.color, "width": 2, "dash": look.dash}
+    more: dict[str, Any] = {"name": look.name, "yaxis": look.axis}
+    drawn = smoothed(points, style.smooth) if look.is_mean else values
+    traces = []
+    if look.is_mean and style.smooth > 0:
+        faint: dict[str, Any] = {"opacity": 0.35, "showlegend": False, "hoverinfo": "skip"}
+        traces.append(line(style, xs, values, line=stroke | {"width": 1}, **more, **faint))
+    steps = [point.peak_step for point in points]
+    traces.append(line(style, xs, drawn, line=stroke, hovertemplate=look.hover, customdata=steps, **more))
+    return traces
+
+
+def _columns(wait: WaitSeries, style: Style) -> list[tuple[TableColumn, list[Cell]]]:
+    def column(key: str, label: str, unit: str, values: Sequence[float]) -> tuple[TableColumn, list[Cell]]:
+        return TableColumn(key=key, label=label, unit=unit), [rounded(value) for value in values]
+
+    peaks: list[Cell] = [point.peak_step for point in wait.max_ms]
+    found = [
+        column("p50", "median", "ms", [point.mean for point in wait.p50_ms]),
+        column("p99", "99th percentile", "ms", [point.max for point in wait.p99_ms]),
+        column("max", "longest", "ms", [point.max for point in wait.max_ms]),
+        (TableColumn(key="trace_step", label="longest at step", unit=""), peaks),
+        column("share", "share of time", "%", [100 * point.mean for point in wait.share]),
+    ]
+    if style.smooth > 0:
+        shares = smoothed(wait.share, style.smooth)
+        found += [
+            column("p50_smoothed", "median smoothed", "ms", smoothed(wait.p50_ms, style.smooth)),
+            column("share_smoothed", "share of time smoothed", "%", [100 * share for share in shares]),
+        ]
+    return found
+
+
 def build(wait: WaitSeries, style: Style) -> Figure:
-    """The worst rank shows in p99 and max; a spike in a bucket survives."""
-    lines = [
-        ("p50", [(point.x, point.mean) for point in wait.p50_ms], 2, "y", "%{y:.3g} ms"),
-        ("p99", [(point.x, point.max) for point in wait.p99_ms], 1, "y", "%{y:.3g} ms"),
-        ("max", [(point.x, point.max) for point in wait.max_ms], 5, "y", "%{y:.3g} ms"),
-        ("share of time", [(point.x, point.mean) for point in wait.share], 0, "y2", "%{y:.2%}"),
-    ]
+    """The worst rank shows in p99 and max; a spike in a bucket survives, and its step is told."""
+    series = (wait.p50_ms, wait.p99_ms, wait.max_ms, wait.share)
     traces = [
-        line(
-            style,
-            [x for x, _ in points],
-            [y for _, y in points],
-            name=name,
-            yaxis=axis,
-            line={"color": SOURCE_COLORS[color], "width": 2 if name != "max" else 1},
-            hovertemplate=hover,
-        )
-        for name, points, color, axis, hover in lines
-        if points
+        trace for look, points in zip(_LOOKS, series, strict=True) if points for trace in _lines(style, look, points)
     ]
-    columns = [
-        TableColumn(key=key, label=label, unit=unit)
-        for key, label, unit in (
-            ("p50", "median", "ms"),
-            ("p99", "99th percentile", "ms"),
-            ("max", "longest", "ms"),
-            ("share", "share of time", "%"),
-        )
-    ]
+    found = _columns(wait, style)
     rows: list[list[Cell]] = [
-        [style.x(p50.x), rounded(p50.mean), rounded(p99.max), rounded(longest.max), rounded(100 * share.mean)]
-        for p50, p99, longest, share in zip(wait.p50_ms, wait.p99_ms, wait.max_ms, wait.share, strict=True)
+        [style.x(point.x), *cells] for point, *cells in zip(wait.max_ms, *(cells for _, cells in found), strict=True)
     ]
     axes = {
         "xaxis": {"anchor": "y2"},
@@ -81,4 +115,6 @@ def build(wait: WaitSeries, style: Style) -> Figure:
         "yaxis2": y_axis(style, "share (%)", domain=[0, 0.28], rangemode="tozero", tickformat="~%"),
         "hoversubplots": "axis",
     }
-    return finish(style, "wait", TITLE, _description(wait, style), traces, axes, columns, rows)
+    about = _description(wait, style) + (method(style.smooth) if wait.share else "")
+    columns = [column for column, _ in found]
+    return finish(style, "wait", TITLE, about, traces, axes, columns, rows, points=wait.max_ms)

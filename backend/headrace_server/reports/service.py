@@ -1,5 +1,6 @@
 """What a job's report says: its facts, every figure, its mix versions and its starts."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -112,17 +113,34 @@ def _sources(job: JobReply) -> Table:
     )
 
 
-async def build(work: Work, job: Job, axis: Axis) -> Report:
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What is on the page: every figure over ``axis``, or ``figure`` alone, from ``low`` to ``high``, smoothed."""
+
+    axis: Axis = "step"
+    figure: FigureName | None = None
+    low: float | None = None
+    high: float | None = None
+    smooth: float = 0.0
+
+
+async def build(work: Work, job: Job, shown: Shown) -> Report:
     """The report of a job as it is now."""
     described = await jobs.describe(work, job)
-    query = Query(axis=axis, max_points=MAX_POINTS)
-    names: tuple[FigureName, ...] = get_args(FigureName)
+    query = Query(axis=shown.axis, low=shown.low, high=shown.high, max_points=MAX_POINTS)
+    names: tuple[FigureName, ...] = get_args(FigureName) if shown.figure is None else (shown.figure,)
+    drawing = figures.Drawing(smooth=shown.smooth)
+    drawn = [await figures.build(work, job, name, query, drawing) for name in names]
+    about = f"Training data of job {described.name} in project {described.project}, as Headrace recorded it."
+    facts = _facts(described, work.now)
+    if shown.figure is not None:
+        return Report(name=described.name, about=about, facts=facts, figures=drawn, tables=[])
     versions = (await mixes.history(work, job, cursor=None, limit=MAX_ROWS)).items
     attempts = (await jobs.attempts(work, job)).items
     return Report(
         name=described.name,
-        about=f"Training data of job {described.name} in project {described.project}, as Headrace recorded it.",
-        facts=_facts(described, work.now),
-        figures=[await figures.build(work, job, name, query, "light") for name in names],
+        about=about,
+        facts=facts,
+        figures=drawn,
         tables=[_sources(described), _versions(versions), _attempts(attempts)],
     )

@@ -1,12 +1,15 @@
 """The figures of a job: what each needs, and the marks that all of them carry."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from ..figures import depth, epochs, loss, mix, throughput, wait
-from ..figures.canvas import Mark, Style
+from ..figures.canvas import Style
+from ..figures.marks import Mark
 from ..figures.palette import ThemeName
 from ..figures.schemas import Figure, FigureName
+from ..jobs import access
 from ..mix import preview
 from ..mix import service as mixes
 from ..models import Job
@@ -16,17 +19,39 @@ from .schemas import Axis, Metric, RankMetric, SeriesPoint, SourceSeries
 from .service import Query
 
 
-async def build(work: Work, job: Job, name: FigureName, query: Query, theme: ThemeName) -> Figure:
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """How a figure is drawn: its colours, the smoothing window (a share of what is shown) and about how wide."""
+
+    theme: ThemeName = "light"
+    smooth: float = 0.0
+    width_px: int = 1000
+
+
+# More points than this over all sources make a figure slow to send and to draw.
+_MAX_SOURCE_POINTS = 24_000
+
+
+async def build(work: Work, job: Job, name: FigureName, query: Query, drawing: Drawing) -> Figure:
     """A figure of the job, or of one rank where it has its own. Raises NotFoundError for an unknown attempt,
     InvalidError for what is of all ranks only.
     """
-    style = Style(theme=theme, axis=query.axis, marks=await _marks(work, job, query.axis), rank=query.rank)
+    style = Style(
+        theme=drawing.theme,
+        axis=query.axis,
+        marks=await _marks(work, job, query.axis),
+        low=query.low,
+        high=query.high,
+        smooth=drawing.smooth,
+        width_px=drawing.width_px,
+        rank=query.rank,
+    )
     if name == "mix":
         return mix.build(await _sources(work, job, "share", query), style)
     if name == "loss":
         return loss.build(await _sources(work, job, "loss", query), style)
     if name == "epochs":
-        return epochs.build(await _sources(work, job, "epoch", query), await _forecast(work, job), style)
+        return epochs.build(await _sources(work, job, "epoch", query), await _forecast(work, job, query), style)
     if name == "wait":
         return wait.build(await _waits(work, job, query), style)
     metric, draw = _ONE_LINE[name]
@@ -54,18 +79,30 @@ async def _points(work: Work, job: Job, metric: RankMetric, query: Query) -> lis
 
 
 async def _sources(work: Work, job: Job, metric: Metric, query: Query) -> list[SourceSeries]:
-    return (await service.series(work, job, metric, query)).sources or []
+    num_sources = len(await access.sources(work, job))
+    max_points = min(query.max_points, max(20, _MAX_SOURCE_POINTS // max(1, num_sources)))
+    return (await service.series(work, job, metric, replace(query, max_points=max_points))).sources or []
 
 
-async def _forecast(work: Work, job: Job) -> epochs.Forecast:
-    ends = await preview.epochs_by_end(work, job)
+async def _forecast(work: Work, job: Job, query: Query) -> epochs.Forecast:
     if job.total_steps is None:
         return epochs.Forecast()
-    return epochs.Forecast(last_step=job.total_steps - 1, epochs=ends)
+    ends = await preview.epochs_by_end(work, job)
+    last: float | None = job.total_steps - 1
+    if query.axis == "tokens":
+        line = await service.token_line(work, job)
+        last = None if line is None else line.before(job.total_steps)
+    # Nobody can say when the run will end.
+    return epochs.Forecast(last_x=None if query.axis == "time" else last, epochs=ends)
 
 
 async def _marks(work: Work, job: Job, axis: Axis) -> list[Mark]:
-    by_step = axis == "step"
+    over_time = axis == "time"
+    line = await service.token_line(work, job) if axis == "tokens" else None
+
+    def x_of(step: int, at: float) -> float:
+        return at if over_time else float(step) if line is None else line.before(step)
+
     marks = []
     for attempt in await repository.attempts_with_reports(work.session, job.id):
         if attempt.number > 1:
@@ -73,15 +110,15 @@ async def _marks(work: Work, job: Job, axis: Axis) -> list[Mark]:
             about = f"attempt {attempt.number}, " + (
                 "from the start" if resumed is None else f"resumed from step {resumed}"
             )
-            x = float(resumed or 0) if by_step else attempt.started_at
-            marks.append(Mark(x, f"start {attempt.number}", about, "attempt"))
+            x = x_of(resumed or 0, attempt.started_at)
+            marks.append(Mark(x, f"start {attempt.number}", about, "attempt", attempt.number))
     told: set[tuple[int, int | UUID]] = set()
     for activation, attempt_uuid in await mixes.activation_rows(work, job):
         # A resumed attempt seals the same version at the same step again: one mark over steps.
-        key = (activation.version, activation.step if by_step else attempt_uuid)
+        key = (activation.version, attempt_uuid if over_time else activation.step)
         if key not in told and not activation.revision.startswith("config:"):
             told.add(key)
             about = f"mix version {activation.version} from step {activation.step}"
-            x = float(activation.step) if by_step else activation.at
-            marks.append(Mark(x, f"v{activation.version}", about, "mix"))
+            x = x_of(activation.step, activation.at)
+            marks.append(Mark(x, f"v{activation.version}", about, "mix", activation.version))
     return marks

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
-from .schemas import Axis, RankMetric, SourceMetric
+from .schemas import Column, RankMetric, SourceMetric
 from .segments import Segment, within
 
 Job = models.JobRollup
@@ -15,7 +15,7 @@ Rank = models.RankRollup
 Source = models.SourceRollup
 
 
-def _overlapping(axis: Axis, low: float | None, high: float | None) -> sa.ColumnElement[bool]:
+def _overlapping(axis: Column, low: float | None, high: float | None) -> sa.ColumnElement[bool]:
     first, last = (Job.step_first, Job.step) if axis == "step" else (Job.minute, Job.time)
     bounds: list[sa.ColumnElement[bool]] = [sa.true()]
     if low is not None:
@@ -26,7 +26,7 @@ def _overlapping(axis: Axis, low: float | None, high: float | None) -> sa.Column
 
 
 async def extent(
-    session: AsyncSession, axis: Axis, segments: Sequence[Segment], low: float | None, high: float | None
+    session: AsyncSession, axis: Column, segments: Sequence[Segment], low: float | None, high: float | None
 ) -> sa.Row[int | None, int | None, int | None, int | None]:
     """What of a range is rolled up: (num_reports, num_rounds, first_minute, last_minute); nulls where nothing is."""
     query = sa.select(

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
 from ..ingest.records import MIN_INTERVAL_S
-from .schemas import Axis, RankMetric, SourceMetric
+from .schemas import Column, RankMetric, SourceMetric
 from .segments import Segment, within
 
 Report = models.RankReport
@@ -34,6 +34,18 @@ async def attempts_with_reports(session: AsyncSession, job_id: int) -> Sequence[
     rolled_up = sa.exists().where(models.JobRollup.attempt_id == models.Attempt.id)
     query = sa.select(models.Attempt).where(models.Attempt.job_id == job_id, sa.or_(reported, rolled_up))
     return (await session.scalars(query.order_by(models.Attempt.started_at, models.Attempt.number))).all()
+
+
+async def reached(session: AsyncSession, job_id: int) -> dict[int, tuple[int, int]]:
+    """For each attempt of a job that has reported: its newest step and the tokens of the run through it."""
+    state = models.RankState
+    query = (
+        sa.select(state.attempt_id, sa.func.max(state.step), sa.func.max(state.total_tokens))
+        .join(models.Attempt, models.Attempt.id == state.attempt_id)
+        .where(models.Attempt.job_id == job_id)
+        .group_by(state.attempt_id)
+    )
+    return {attempt_id: (step, num_tokens) for attempt_id, step, num_tokens in await session.execute(query)}
 
 
 def _between(x: Any, low: float | None, high: float | None) -> sa.ColumnElement[bool]:
@@ -105,20 +117,29 @@ def rank_rounds(
     return query.having(complete).subquery()
 
 
+def _steps(ranked: Any) -> list[sa.Label[Any]]:
+    """The step of a bucket's last row, and of its largest value."""
+    return [
+        sa.func.max(sa.case((ranked.from_end == 1, ranked.step))).label("step"),
+        sa.func.max(sa.case((ranked.from_top == 1, ranked.step))).label("peak_step"),
+    ]
+
+
 async def rank_buckets(
     session: AsyncSession,
     rounds: sa.Subquery,
-    axis: Axis,
+    axis: Column,
     *,
     low: float | None,
     high: float | None,
     max_points: int,
 ) -> Sequence[sa.Row[Any]]:
-    """Rows (x, min, max, mean, last, count) of rounds, by x."""
+    """Rows (x, step, peak_step, min, max, mean, last, count) of rounds, by x."""
     x = rounds.c[axis]
     tiled = (
         sa.select(
             x.label("x"),
+            rounds.c.step,
             rounds.c.lo,
             rounds.c.hi,
             rounds.c.total,
@@ -130,10 +151,12 @@ async def rank_buckets(
         .subquery()
     )
     newest = sa.func.row_number().over(partition_by=tiled.c.bucket, order_by=tiled.c.x.desc())
-    ranked = sa.select(tiled, newest.label("from_end")).subquery().c
-    query = (
+    largest = sa.func.row_number().over(partition_by=tiled.c.bucket, order_by=(tiled.c.hi.desc(), tiled.c.x))
+    ranked = sa.select(tiled, newest.label("from_end"), largest.label("from_top")).subquery().c
+    query: sa.Select[Any] = (
         sa.select(
             sa.func.max(ranked.x).label("x"),
+            *_steps(ranked),
             sa.func.min(ranked.lo).label("min"),
             sa.func.max(ranked.hi).label("max"),
             (sa.func.sum(ranked.total) / sa.func.sum(ranked.num)).label("mean"),
@@ -202,7 +225,7 @@ async def source_buckets(
     session: AsyncSession,
     rows: sa.Subquery,
     metric: SourceMetric,
-    axis: Axis,
+    axis: Column,
     segments: Sequence[Segment],
     *,
     low: float | None,
@@ -210,9 +233,10 @@ async def source_buckets(
     max_points: int,
     window_steps: int,
 ) -> Sequence[sa.Row[Any]]:
-    """Rows (source_id, x, min, max, mean, last, count, target_ppm) of a metric in ``rows``, by source and x.
+    """Rows (source_id, x, step, peak_step, min, max, mean, last, count, target_ppm) of a metric, by source and x.
 
-    A share is measured over the ``window_steps`` before each point; an epoch is still in sequences.
+    A share is measured over the ``window_steps`` before each point; an epoch is still in sequences. A loss counts the
+    sequences that it is of, the others the rows.
     """
     values = _source_values(rows, metric, segments, window_steps).c
     x = values[axis]
@@ -221,6 +245,7 @@ async def source_buckets(
         sa.select(
             values.source_id,
             x.label("x"),
+            values.step,
             values.num,
             values.den,
             *(sa.func.coalesce(values[name], values.num / values.den).label(name) for name in ("lo", "hi", "last")),
@@ -230,20 +255,24 @@ async def source_buckets(
         .where(_between(x, low, high))
         .subquery()
     )
-    newest = sa.func.row_number().over(partition_by=(tiled.c.source_id, tiled.c.bucket), order_by=tiled.c.x.desc())
-    ranked = sa.select(tiled, newest.label("from_end")).subquery().c
-    query = (
+    by = (tiled.c.source_id, tiled.c.bucket)
+    newest = sa.func.row_number().over(partition_by=by, order_by=tiled.c.x.desc())
+    largest = sa.func.row_number().over(partition_by=by, order_by=(tiled.c.hi.desc(), tiled.c.x))
+    ranked = sa.select(tiled, newest.label("from_end"), largest.label("from_top")).subquery().c
+    query: sa.Select[Any] = (
         sa.select(
             ranked.source_id,
             sa.func.max(ranked.x).label("x"),
+            *_steps(ranked),
             sa.func.min(ranked.lo).label("min"),
             sa.func.max(ranked.hi).label("max"),
             (sa.func.sum(ranked.num) / sa.func.sum(ranked.den)).label("mean"),
             sa.func.max(sa.case((ranked.from_end == 1, ranked.last))).label("last"),
-            sa.func.count().label("count"),
+            (sa.func.sum(ranked.den) if metric == "loss" else sa.func.count()).label("count"),
             sa.func.max(sa.case((ranked.from_end == 1, ranked.target_ppm))).label("target_ppm"),
         )
         .group_by(ranked.source_id, ranked.bucket)
         .order_by(ranked.source_id, ranked.bucket)
     )
-    return (await session.execute(query)).all()
+    rows_found: Sequence[sa.Row[Any]] = (await session.execute(query)).all()
+    return rows_found

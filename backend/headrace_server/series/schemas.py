@@ -9,7 +9,9 @@ RankMetric = Literal[
 ]
 SourceMetric = Literal["share", "loss", "epoch"]
 Metric = Literal[RankMetric, SourceMetric]
-Axis = Literal["step", "time"]
+Axis = Literal["step", "tokens", "time"]
+Column = Literal["step", "time"]
+"""What the database orders by; tokens follow from steps."""
 
 UNITS: dict[str, str] = {
     "tokens_per_s": "tokens/s",
@@ -26,9 +28,14 @@ UNITS: dict[str, str] = {
 
 
 class SeriesPoint(Reply):
-    """A bucket of points: ``x`` is the last step (or Unix seconds) in it, ``last`` the value there."""
+    """A bucket of points: ``x`` is the last step in it (or its tokens, or Unix seconds), ``last`` the value there.
+
+    ``step`` is the step of ``x``, ``peak_step`` that of ``max``; ``mean`` is of ``count`` values.
+    """
 
     x: float
+    step: int
+    peak_step: int
     min: float
     max: float
     mean: float
@@ -45,7 +52,7 @@ class SourceSeries(Reply):
 
 
 class Series(Reply):
-    """A metric over steps or time. Metrics of ranks fill ``points``, metrics of sources fill ``sources``."""
+    """A metric over steps, tokens or time. Metrics of ranks fill ``points``, metrics of sources fill ``sources``."""
 
     metric: Metric
     unit: str

@@ -1,6 +1,6 @@
-"""A job's series: stitched over attempts, bucketed in SQL."""
+"""A job's series: stitched over attempts, bucketed in SQL; over tokens, by the steps that tokens follow from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -14,8 +14,9 @@ from ..jobs import access
 from ..models import Job
 from ..work import Work
 from . import minutes, repository
-from .schemas import UNITS, Axis, Metric, RankMetric, Series, SeriesPoint, SourceMetric, SourceSeries
+from .schemas import UNITS, Axis, Column, Metric, RankMetric, Series, SeriesPoint, SourceMetric, SourceSeries
 from .segments import Segment, Start, stitch, whole
+from .tokens import TokenLine, pieces
 
 # A realised share is measured over at least this many sequences, so that whole sequences show as 1 % at most.
 _SHARE_SEQUENCES = 100
@@ -29,7 +30,7 @@ _UNROLLED_S = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """Which part of a series, and how finely. ``low`` and ``high`` are steps or Unix seconds, inclusive."""
+    """Which part of a series, and how finely. ``low`` and ``high`` are steps, tokens or Unix seconds, inclusive."""
 
     axis: Axis = "step"
     low: float | None = None
@@ -60,6 +61,8 @@ def point(row: Any, scale: float = 1.0) -> SeriesPoint:
     """A bucket as others see it, its values times ``scale``."""
     return SeriesPoint(
         x=row.x,
+        step=int(row.step),
+        peak_step=int(row.peak_step),
         min=row.min * scale,
         max=row.max * scale,
         mean=row.mean * scale,
@@ -68,21 +71,48 @@ def point(row: Any, scale: float = 1.0) -> SeriesPoint:
     )
 
 
+async def token_line(work: Work, job: Job, attempt: UUID | None = None) -> TokenLine | None:
+    """Tokens by step of the job's line, or of one attempt; None before the first report."""
+    rows = await repository.attempts_with_reports(work.session, job.id)
+    starts = [Start(row.id, row.resumed_from_step) for row in rows]
+    held = pieces(starts, await repository.reached(work.session, job.id), job.global_batch_size * job.seq_len)
+    return TokenLine.of(await _segments(work, job, attempt), held)
+
+
 async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
     """A metric of the job. Raises NotFoundError for an unknown attempt, InvalidError for a rank with a source's."""
+    if query.axis != "tokens":
+        return await _series(work, job, metric, query, query.axis)
+    line = await token_line(work, job, query.attempt)
+    if line is None:
+        return await _series(work, job, metric, query, "step")
+    low = None if query.low is None else line.first_step(query.low)
+    high = None if query.high is None else line.last_step(query.high)
+    found = await _series(work, job, metric, replace(query, low=low, high=high), "step")
+
+    def over_tokens(points: list[SeriesPoint]) -> list[SeriesPoint]:
+        return [point.model_copy(update={"x": line.through(point.step)}) for point in points]
+
+    sources = found.sources and [s.model_copy(update={"points": over_tokens(s.points)}) for s in found.sources]
+    return found.model_copy(update={"points": over_tokens(found.points), "sources": sources})
+
+
+async def _series(work: Work, job: Job, metric: Metric, query: Query, column: Column) -> Series:
     segments = await _segments(work, job, query.attempt)
     if _is_of_sources(metric):
         if query.rank is not None:
             raise InvalidError(f"{metric} is per source over all ranks; leave out rank={query.rank}")
-        sources = await _source_series(work, job, metric, segments, query)
+        sources = await _source_series(work, job, metric, segments, query, column)
         return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=[], sources=sources)
-    points = await _rank_series(work, job, metric, segments, query)
+    points = await _rank_series(work, job, metric, segments, query, column)
     return Series(metric=metric, unit=UNITS[metric], x=query.axis, points=points)
 
 
-async def span_of(work: Work, segments: list[Segment], query: Query) -> repository.Span | Literal["minutes", "all"]:
+async def span_of(
+    work: Work, segments: list[Segment], query: Query, column: Column
+) -> repository.Span | Literal["minutes", "all"]:
     """Where a range's reports are; "minutes" where they are too many or no longer there, "all" where it isn't known."""
-    found = await minutes.extent(work.session, query.axis, segments, query.low, query.high)
+    found = await minutes.extent(work.session, column, segments, query.low, query.high)
     if found.first_minute is None:
         return "all"
     num_reports = found.num_reports if query.rank is None else found.num_rounds
@@ -96,11 +126,11 @@ async def span_of(work: Work, segments: list[Segment], query: Query) -> reposito
 
 
 async def _rank_series(
-    work: Work, job: Job, metric: RankMetric, segments: list[Segment], query: Query
+    work: Work, job: Job, metric: RankMetric, segments: list[Segment], query: Query, column: Column
 ) -> list[SeriesPoint]:
     if not segments:
         return []
-    span = await span_of(work, segments, query)
+    span = await span_of(work, segments, query, column)
     if span == "minutes":
         rounds = minutes.rank_rounds(metric, segments, query.rank)
     else:
@@ -113,13 +143,13 @@ async def _rank_series(
             span=None if span == "all" else span,
         )
     rows = await repository.rank_buckets(
-        work.session, rounds, query.axis, low=query.low, high=query.high, max_points=query.max_points
+        work.session, rounds, column, low=query.low, high=query.high, max_points=query.max_points
     )
     return [point(row) for row in rows]
 
 
 async def _source_series(
-    work: Work, job: Job, metric: SourceMetric, segments: list[Segment], query: Query
+    work: Work, job: Job, metric: SourceMetric, segments: list[Segment], query: Query, column: Column
 ) -> list[SourceSeries]:
     sources = await access.sources(work, job)
     points: dict[int, list[SeriesPoint]] = {source.id: [] for source in sources}
@@ -129,12 +159,12 @@ async def _source_series(
         for source in sources
     }
     if segments:
-        by_minute = await span_of(work, segments, query) == "minutes"
+        by_minute = await span_of(work, segments, query, column) == "minutes"
         rows = await repository.source_buckets(
             work.session,
             minutes.source_rows(metric) if by_minute else repository.source_rows(),
             metric,
-            query.axis,
+            column,
             segments,
             low=query.low,
             high=query.high,

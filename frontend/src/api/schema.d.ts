@@ -579,7 +579,7 @@ export interface paths {
         };
         /**
          * Get Series
-         * @description A metric over steps or time, in at most `max_points` buckets that keep their extremes.
+         * @description A metric over steps, tokens or time, in at most `max_points` buckets that keep their extremes.
          */
         get: operations["get_series"];
         put?: never;
@@ -599,7 +599,7 @@ export interface paths {
         };
         /**
          * Get Figure
-         * @description A chart as Plotly draws it, with its description and the same numbers as a table.
+         * @description A chart as Plotly draws it, with its description, its marks and the same numbers as a table.
          */
         get: operations["get_figure"];
         put?: never;
@@ -1935,6 +1935,9 @@ export interface components {
         /**
          * Figure
          * @description A chart of a job, or of several.
+         *
+         *     ``extent`` is from the first to the last x with data in the axis's units, times in Unix seconds; forecasts reach
+         *     further. Null where there is none.
          */
         Figure: {
             /** Name */
@@ -1945,6 +1948,34 @@ export interface components {
             description: string;
             figure: components["schemas"]["PlotlyFigure"];
             table: components["schemas"]["FigureTable"];
+            /** Extent */
+            extent: [
+                number,
+                number
+            ] | null;
+            /** Marks */
+            marks: components["schemas"]["FigureMark"][];
+        };
+        /**
+         * FigureMark
+         * @description A moment that a figure marks: ``number`` is the attempt's or the version's, ``label`` the annotation it is in.
+         *
+         *     ``x`` is in the axis's units, times in Unix seconds. Close marks share an annotation.
+         */
+        FigureMark: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "attempt" | "mix";
+            /** Number */
+            number: number;
+            /** X */
+            x: number;
+            /** Label */
+            label: number;
+            /** About */
+            about: string;
         };
         /**
          * FigureTable
@@ -3228,7 +3259,7 @@ export interface components {
         };
         /**
          * Series
-         * @description A metric over steps or time. Metrics of ranks fill ``points``, metrics of sources fill ``sources``.
+         * @description A metric over steps, tokens or time. Metrics of ranks fill ``points``, metrics of sources fill ``sources``.
          */
         Series: {
             /**
@@ -3242,7 +3273,7 @@ export interface components {
              * X
              * @enum {string}
              */
-            x: "step" | "time";
+            x: "step" | "tokens" | "time";
             /** Points */
             points: components["schemas"]["SeriesPoint"][];
             /** Sources */
@@ -3250,11 +3281,17 @@ export interface components {
         };
         /**
          * SeriesPoint
-         * @description A bucket of points: ``x`` is the last step (or Unix seconds) in it, ``last`` the value there.
+         * @description A bucket of points: ``x`` is the last step in it (or its tokens, or Unix seconds), ``last`` the value there.
+         *
+         *     ``step`` is the step of ``x``, ``peak_step`` that of ``max``; ``mean`` is of ``count`` values.
          */
         SeriesPoint: {
             /** X */
             x: number;
+            /** Step */
+            step: number;
+            /** Peak Step */
+            peak_step: number;
             /** Min */
             min: number;
             /** Max */
@@ -5068,8 +5105,8 @@ export interface operations {
         parameters: {
             query: {
                 metric: "tokens_per_s" | "wait_p50_ms" | "wait_p99_ms" | "wait_max_ms" | "wait_share" | "queue_depth" | "rss_bytes" | "share" | "loss" | "epoch";
-                /** @description steps, or Unix seconds */
-                x?: "step" | "time";
+                /** @description steps, tokens of the run, or Unix seconds */
+                x?: "step" | "tokens" | "time";
                 from?: number | null;
                 to?: number | null;
                 max_points?: number;
@@ -5109,8 +5146,8 @@ export interface operations {
     get_figure: {
         parameters: {
             query?: {
-                /** @description steps, or time */
-                x?: "step" | "time";
+                /** @description steps, tokens of the run, or time */
+                x?: "step" | "tokens" | "time";
                 theme?: "light" | "dark";
                 from?: number | null;
                 to?: number | null;
@@ -5119,6 +5156,10 @@ export interface operations {
                 attempt?: string | null;
                 /** @description of one rank, where it is one's own */
                 rank?: number | null;
+                /** @description window of means smoothed, as a share of what is shown */
+                smooth?: number;
+                /** @description about how wide: marks' labels need room */
+                width_px?: number;
             };
             header?: never;
             path: {
@@ -6495,8 +6536,14 @@ export interface operations {
     get_report: {
         parameters: {
             query?: {
-                /** @description steps, or time */
-                x?: "step" | "time";
+                /** @description steps, tokens of the run, or time */
+                x?: "step" | "tokens" | "time";
+                /** @description this chart alone, instead of the whole job */
+                figure?: ("mix" | "throughput" | "wait" | "loss" | "epochs" | "queue" | "memory") | null;
+                from?: number | null;
+                to?: number | null;
+                /** @description window of means smoothed, as a share of what is shown */
+                smooth?: number;
                 /** @description as a file to keep instead of a page to look at */
                 download?: boolean;
             };

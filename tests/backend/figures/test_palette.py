@@ -1,6 +1,8 @@
 """Colours: contrast in both themes, and told apart by every kind of sight."""
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +63,11 @@ def test_data_and_text_stand_out_from_the_surface(theme: ThemeName) -> None:
 def test_sources_are_told_apart(sight: str, least: float) -> None:
     seen = [oklab(SIGHT[sight] @ linear(color)) for color in SOURCE_COLORS]
     assert min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(seen, 2)) >= least
+
+
+def test_the_dashboard_has_the_same_colours_in_the_same_order() -> None:
+    text = (Path(__file__).parents[3] / "frontend/src/lib/source-colors.ts").read_text()
+    assert re.findall(r"#[0-9a-f]{6}", text) == [*SOURCE_COLORS, OTHER_COLOR]
 
 
 def test_a_source_keeps_its_colour_and_the_rest_are_grey() -> None:

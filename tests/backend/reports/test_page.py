@@ -121,3 +121,17 @@ async def test_a_job_without_reports_has_a_report_and_a_file_has_a_name(world: W
     assert reply.status_code == 200
     assert "filename*=UTF-8''%E5%90%8D_x-report.html" in reply.headers["content-disposition"]
     assert reply.text.rstrip().endswith("</html>")
+
+
+async def test_one_chart_is_a_page_of_its_own(world: World) -> None:
+    job, attempt = await world.running_job(1)
+    await world.report(job, attempt, *(record(0, seq, seq) for seq in range(40)))
+    part = {"figure": "loss", "x": "tokens", "from": 11 * 12_800, "to": 21 * 12_800, "smooth": 0.2, "download": True}
+    reply = await world.viewer.get(f"{job}/report.html", params=part)
+    page = Elements(reply.text)
+    assert [a["id"] for _, a in page.tags if a.get("class") == "figure"] == ["figure-loss"]
+    [held] = json.loads(page.inline[1][1])
+    assert held["figure"]["data"][0]["x"] == [(step + 1) * 12_800 for step in range(10, 21)]
+    assert "window of 20% of what is shown" in reply.text
+    assert "llama-loss.html" in reply.headers["content-disposition"]
+    assert (await world.viewer.get(f"{job}/report.html", params={"figure": "nothing"})).status_code == 422

@@ -20,17 +20,16 @@ async def test_every_figure_of_a_running_job(world: World) -> None:
     assert (await world.loader.post(f"{job}/activations", json=again)).status_code == 200
     await world.report(job, second, record(0, 0, 24), record(1, 0, 24))
     for name in NAMES:
-        for axis in ("step", "time"):
+        for axis in ("step", "tokens", "time"):
             figure = await world.get(f"{job}/figures/{name}", x=axis, theme="dark", max_points=50)
             assert figure["name"] == name
             assert figure["figure"]["data"], name
-            notes = figure["figure"]["layout"]["annotations"]
-            # A label is left out where the one before needs the room: on a long axis, or moments apart.
-            labels = {note["text"] for note in notes}
-            assert labels <= {"start 2", "v2", "·"}
-            assert name != "mix" or axis != "step" or labels == {"start 2", "v2"}
-            assert all(note["hovertext"] for note in notes)
-            assert len(notes) == (2 if axis == "step" else 3), "one mark a step, one a moment"
+            marks = [(mark["kind"], mark["number"]) for mark in figure["marks"]]
+            once = [("attempt", 2), ("mix", 2)]
+            assert sorted(marks) == (once if axis != "time" else [*once, ("mix", 2)]), "one mark a step, one a moment"
+            assert len(figure["figure"]["layout"]["shapes"]) == len(marks)
+            if axis == "tokens":
+                assert [mark["x"] for mark in figure["marks"]] == [20 * 12_800, 25 * 12_800]
     figure = await world.get(f"{job}/figures/mix")
     assert [row[0] for row in figure["table"]["rows"]] == [0, 10]
 

@@ -66,11 +66,30 @@ async def test_a_spike_among_many_points_survives(world: World, axis: str) -> No
     assert [point["x"] for point in points] == sorted(point["x"] for point in points)
     mean = sum(point["mean"] * point["count"] for point in points) / num
     assert mean == pytest.approx(sum(waits) / num)
+    assert {point["peak_step"] for point in points if point["max"] == 987.0} == {12_345}
     # Zooming in brings the detail back.
     spiky = next(point for point in points if point["max"] == 987.0)
     zoom = await world.get(f"{job}/series", metric="wait_p99_ms", x=axis, **{"from": spiky["x"] - 99, "to": spiky["x"]})
     assert len(zoom["points"]) == 100
     assert [point["last"] for point in zoom["points"] if point["last"] > 1] == [987.0]
+
+
+async def test_100_000_points_are_a_figure_in_which_the_spike_shows_and_300_come_back_whole(world: World) -> None:
+    """U01: what the dashboard draws. A zoom into the spike's neighbourhood has every step."""
+    job, attempt = await world.running_job(1)
+    num, spike = 100_000, 66_666
+    waits = [1.0] * num
+    waits[spike] = 987.0
+    # Of the last minutes: what is older than reports are kept may be dropped meanwhile.
+    times = [world.clock() - 500.0 + i / 1000 for i in range(num)]
+    await insert_reports(world, attempt, list(range(num)), wait_max_ms=waits, time=times)
+    whole = await world.get(f"{job}/figures/wait", max_points=600)
+    keys = [column["key"] for column in whole["table"]["columns"]]
+    [row] = [row for row in whole["table"]["rows"] if row[keys.index("max")] == 987.0]
+    assert row[keys.index("trace_step")] == spike
+    assert len(whole["table"]["rows"]) == 600
+    zoom = await world.get(f"{job}/figures/wait", max_points=600, **{"from": spike - 149, "to": spike + 150})
+    assert [row[0] for row in zoom["table"]["rows"]] == list(range(spike - 149, spike + 151)), "300 of 300"
 
 
 async def test_throughput_is_the_sum_over_ranks_without_a_dip_for_late_reports(world: World) -> None:
@@ -162,6 +181,30 @@ async def test_a_later_attempt_wins_from_the_step_it_resumed_at(world: World) ->
     assert [point["x"] for point in old] == [0, 10, 20, 30, 40, 50]
     shares = (await world.get(f"{job}/series", metric="share"))["sources"][0]["points"]
     assert [point["x"] for point in shares] == [0, 10, 20, 40]
+
+
+async def test_tokens_are_an_axis_too_and_exact_over_attempts(world: World) -> None:
+    """Also where the second attempt has another number of tokens a step, and in the part that is zoomed into."""
+    job, first = await world.running_job(1)
+    for seq in range(6):
+        await world.report(job, first, record(0, seq, seq * 10, wait_p99_ms=float(seq)))
+    second = await world.attempt(job, 1, resumed_from_step=30)
+    for seq in range(3):
+        total = 30 * 12_800 + (10 * seq + 1) * 25_600
+        await world.report(job, second, record(0, seq, 30 + 10 * seq, total_tokens=total, wait_p99_ms=40.0 + seq))
+    expected = [12_800, 11 * 12_800, 21 * 12_800, 30 * 12_800 + 25_600, 30 * 12_800 + 11 * 25_600]
+    expected.append(30 * 12_800 + 21 * 25_600)
+    for metric in ("wait_p99_ms", "loss"):
+        series = await world.get(f"{job}/series", metric=metric, x="tokens")
+        points = series["points"] or series["sources"][0]["points"]
+        assert [point["x"] for point in points] == pytest.approx(expected)
+        assert [point["step"] for point in points] == [0, 10, 20, 30, 40, 50]
+    zoom = await world.get(
+        f"{job}/series", metric="wait_p99_ms", x="tokens", **{"from": expected[2], "to": expected[4]}
+    )
+    assert [point["step"] for point in zoom["points"]] == [20, 30, 40]
+    old = await world.get(f"{job}/series", metric="wait_p99_ms", x="tokens", attempt=first["id"])
+    assert [point["x"] for point in old["points"]] == pytest.approx([(10 * i + 1) * 12_800 for i in range(6)])
 
 
 async def test_an_empty_job_has_empty_series(world: World) -> None:
