@@ -41,7 +41,7 @@ def _line(style: Style, source: SourceSeries, i: int, hover: str, smooth: float)
         [point.mean for point in source.points],
         name=text(source.name),
         showlegend=False,
-        opacity=0.3,
+        opacity=0.45,
         hoverinfo="skip",
         line={"color": color, "width": 1},
         **common,

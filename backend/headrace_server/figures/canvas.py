@@ -13,7 +13,7 @@ from ..series.schemas import Axis, SeriesPoint
 from . import marks
 from .marks import Mark
 from .palette import THEMES, Theme, ThemeName
-from .schemas import Cell, ComparisonName, Figure, FigureName, FigureTable, PlotlyFigure, TableColumn
+from .schemas import Cell, ComparisonName, Extent, Figure, FigureName, FigureTable, PlotlyFigure, TableColumn
 
 # Zoom, pan and hidden traces survive new data as long as this stays the same.
 UI_REVISION = "headrace"
@@ -110,10 +110,10 @@ def y_axis(style: Style, title: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def _extent(traces: Sequence[Trace]) -> tuple[float, float] | None:
+def _extent(traces: Sequence[Trace]) -> Extent | None:
     """From the first to the last x of all data."""
     ends = [x for trace in traces if trace.is_data and len(trace.xs) for x in (trace.xs[0], trace.xs[-1])]
-    return (min(ends), max(ends)) if ends else None
+    return Extent(low=min(ends), high=max(ends)) if ends else None
 
 
 def _where(style: Style, points: Sequence[SeriesPoint]) -> Trace:
@@ -196,8 +196,8 @@ def finish(
     ``points`` say which step each x is, for hovering and the table where x is no step; ``notes`` are more annotations.
     """
     extent = _extent(traces)
-    low = style.low if style.low is not None or extent is None else extent[0]
-    high = style.high if style.high is not None or extent is None else extent[1]
+    low = style.low if style.low is not None or extent is None else extent.low
+    high = style.high if style.high is not None or extent is None else extent.high
     shown = [
         m for m in style.marks if (style.low is None or m.x >= style.low) and (style.high is None or m.x <= style.high)
     ]

@@ -40,6 +40,7 @@ def _forecast_lines(style: Style, sources: Sequence[SourceSeries], forecast: For
                     legendgroup=f"source {i}",
                     showlegend=False,
                     is_data=False,
+                    meta="forecast",
                     mode="lines+markers",
                     line={"color": source_color(i), "width": 2, "dash": "dash"},
                     marker={"symbol": SOURCE_SYMBOLS[i], "size": [0, 9], "color": source_color(i)},

@@ -46,11 +46,17 @@ class FigureMark(Reply):
     about: str
 
 
+class Extent(Reply):
+    """From the first x to the last, in the units of the axis; times in Unix seconds."""
+
+    low: float
+    high: float
+
+
 class Figure(Reply):
     """A chart of a job, or of several.
 
-    ``extent`` is from the first to the last x with data in the axis's units, times in Unix seconds; forecasts reach
-    further. Null where there is none.
+    ``extent`` is where there is data, null where there is none; forecasts reach further.
     """
 
     name: FigureName | ComparisonName
@@ -58,5 +64,5 @@ class Figure(Reply):
     description: str
     figure: PlotlyFigure
     table: FigureTable
-    extent: tuple[float, float] | None
+    extent: Extent | None
     marks: list[FigureMark]

@@ -1933,11 +1933,20 @@ export interface components {
             password: string;
         };
         /**
+         * Extent
+         * @description From the first x to the last, in the units of the axis; times in Unix seconds.
+         */
+        Extent: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+        };
+        /**
          * Figure
          * @description A chart of a job, or of several.
          *
-         *     ``extent`` is from the first to the last x with data in the axis's units, times in Unix seconds; forecasts reach
-         *     further. Null where there is none.
+         *     ``extent`` is where there is data, null where there is none; forecasts reach further.
          */
         Figure: {
             /** Name */
@@ -1948,11 +1957,7 @@ export interface components {
             description: string;
             figure: components["schemas"]["PlotlyFigure"];
             table: components["schemas"]["FigureTable"];
-            /** Extent */
-            extent: [
-                number,
-                number
-            ] | null;
+            extent: components["schemas"]["Extent"] | null;
             /** Marks */
             marks: components["schemas"]["FigureMark"][];
         };

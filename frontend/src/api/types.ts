@@ -17,6 +17,7 @@ export type ApiKey = Schemas["ApiKey"];
 export type Attempt = Schemas["Attempt"];
 export type AuditEvent = Schemas["AuditEvent"];
 export type ChangeEvent = Schemas["ChangeEvent"];
+export type Attempt = Schemas["Attempt"];
 export type Figure = Schemas["Figure"];
 export type FigureBody = Schemas["PlotlyFigure"];
 export type FigureTable = Schemas["FigureTable"];

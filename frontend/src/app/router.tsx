@@ -10,7 +10,7 @@ import {
 import { LoadingState } from "@/components/page-states";
 import { compareSearch } from "@/features/compare/compare-search";
 import { historySearch } from "@/features/history/history-search";
-import { xAxisSearch } from "@/features/job/x-axis-search";
+import { chartsSearch } from "@/features/job/charts-search";
 import { jobsSearch } from "@/features/jobs/jobs-search";
 import { ranksSearch } from "@/features/ranks/ranks-search";
 import { traceSearch } from "@/features/trace/trace-search";
@@ -60,7 +60,7 @@ const job = createRoute({
 const overview = createRoute({
   getParentRoute: () => job,
   path: "/",
-  validateSearch: xAxisSearch,
+  validateSearch: chartsSearch,
   component: lazyRouteComponent(() => import("./routes/overview-route"), "OverviewRoute"),
 });
 

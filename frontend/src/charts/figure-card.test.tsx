@@ -28,6 +28,8 @@ const FIGURE: Figure = {
       [1205, null],
     ],
   },
+  extent: { low: 1204, high: 1205 },
+  marks: [],
 };
 
 function show(figure: Figure) {

@@ -1,15 +1,34 @@
-import { SegmentedControl, Skeleton, useComputedColorScheme } from "@mantine/core";
-import { useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { Skeleton, useComputedColorScheme } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
+import { useId, useRef, useState, type RefObject } from "react";
 
-import { figureQuery, type FigureName, type XAxis } from "@/api/queries/figure";
+import {
+  figureQuery,
+  type FigureName,
+  type FigureView,
+  type Range,
+  type XAxis,
+} from "@/api/queries/figure";
 import type { Figure } from "@/api/types";
 import { ErrorState } from "@/components/page-states";
 
+import { CardTools, type View } from "./card-tools";
+import { ChartBody } from "./chart-body";
 import classes from "./figure-card.module.css";
-import { downloadCsv, downloadPng } from "./figure-export";
-import { FigureTable } from "./figure-table";
-import { PlotlyFigure } from "./plotly-figure";
+import type { HoverLink } from "./hover-link";
+import { useInView } from "./use-in-view";
+
+/** What the charts of a page share: one x range, one smoothing, one pointer. */
+export interface ChartLink {
+  /** What the reader zoomed into; null for all. */
+  range: Range | null;
+  /** What is shown then: the range, or what all charts reach over together. */
+  shown: Range | null;
+  smooth: number;
+  onRange: (range: Range | null) => void;
+  hoverLink: HoverLink;
+}
 
 interface Props {
   jobId: string;
@@ -18,117 +37,92 @@ interface Props {
   x: XAxis;
   /** Of one rank; left out, of the job. */
   rank?: number;
+  /** Left out, the chart is zoomed by itself. */
+  link?: ChartLink;
 }
 
-type View = "chart" | "table";
+/** Below this a chart has room for few labels. */
+export const NARROW = "(max-width: 600px)";
 
-/** A chart with its title, what it means, its numbers as a table, and both as files. */
-export function FigureCard({ jobId, jobName, name, x, rank }: Props) {
+/** A chart of a job, or of one of its ranks. */
+export function FigureCard({ jobId, jobName, name, x, rank, link }: Props) {
   const scheme = useComputedColorScheme("light");
-  const query = useQuery(figureQuery(jobId, name, x, scheme, rank));
-  return <FigureFrame query={query} jobName={jobName} name={name} x={x} />;
+  const [own, setOwn] = useState<Range | null>(null);
+  const ref = useRef<HTMLElement>(null);
+  const inView = useInView(ref);
+  const isNarrow = useMediaQuery(NARROW, false);
+  const range = link ? link.range : own;
+  const shows: FigureView = { x, range, smooth: link?.smooth ?? 0, isNarrow, rank };
+  const options = figureQuery(jobId, name, shows, scheme);
+  const known = useQueryClient().getQueryData(options.queryKey);
+  // Far from the window a chart is drawn once and then left alone until it comes near.
+  const query = useQuery({ ...options, enabled: inView || known === undefined });
+  return (
+    <FigureFrame
+      frameRef={ref}
+      query={query}
+      of={{ jobId, shows }}
+      jobName={jobName}
+      name={name}
+      x={x}
+      zoom={link ?? { range, shown: own, onRange: setOwn }}
+    />
+  );
 }
 
 interface FrameProps {
   query: UseQueryResult<Figure>;
+  /** The job, and what of it is shown; left out, it is of several jobs, and no point of it leads to a record. */
+  of?: { jobId: string; shows: FigureView };
   /** What its files are named after. */
   jobName: string;
   name: Figure["name"];
-  /** What it runs over: another one is another drawing. */
-  x: string;
+  /** What it runs over. */
+  x: XAxis;
+  /** Another drawing than the last one, besides by its x; left out, only by that. */
+  drawing?: string;
+  /** Left out, it is zoomed by itself, without asking for more detail. */
+  zoom?: Zoom;
+  frameRef?: RefObject<HTMLElement | null>;
 }
 
-/** The card of any figure that the server draws. */
-export function FigureFrame({ query, jobName, name, x }: FrameProps) {
+/** The part of a chart that is shown, and who is told of another. */
+type Zoom = Pick<ChartLink, "range" | "shown" | "onRange"> & Partial<Pick<ChartLink, "hoverLink">>;
+
+/** The card of any figure that the server draws: its title, what it means, its numbers as a table, both as files. */
+export function FigureFrame({ query, of, jobName, name, x, drawing, zoom, frameRef }: FrameProps) {
   const [view, setView] = useState<View>("chart");
+  const [own, setOwn] = useState<Range | null>(null);
   const titleId = useId();
+  const { range, shown, onRange, hoverLink } = zoom ?? { range: own, shown: own, onRange: setOwn };
   const figure = query.data;
   return (
-    <section className={classes.card} aria-labelledby={titleId} data-figure={name}>
+    <section ref={frameRef} className={classes.card} aria-labelledby={titleId} data-figure={name}>
       <header className={classes.head}>
         <h2 id={titleId} className={classes.title}>
           {figure?.title ?? name}
         </h2>
-        {figure && <CardTools figure={figure} jobName={jobName} view={view} onView={setView} />}
+        {figure && (
+          <CardTools figure={figure} of={of} jobName={jobName} view={view} onView={setView} />
+        )}
       </header>
       {figure && <p className={classes.description}>{figure.description}</p>}
       {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isPending && <Skeleton height={300} radius="sm" />}
-      {/* A zoom into steps means nothing over time: another x is another drawing. */}
-      {figure && <CardBody key={x} figure={figure} view={view} />}
-    </section>
-  );
-}
-
-function CardBody({ figure, view }: { figure: Figure; view: View }) {
-  const [drawing, setDrawing] = useState(0);
-  const [zoomed, setZoomed] = useState(false);
-  if (figure.table.rows.length === 0) return <p className={classes.empty}>Nothing reported yet.</p>;
-  if (view === "table") {
-    return <FigureTable table={figure.table} label={`${figure.title}, as a table`} />;
-  }
-  const reset = () => {
-    setZoomed(false);
-    setDrawing(drawing + 1);
-  };
-  return (
-    <div className={classes.body}>
-      {zoomed && (
-        <button type="button" className={classes.reset} onClick={reset}>
-          Show all
-        </button>
+      {query.isPending && <Skeleton height={280} radius="sm" />}
+      {figure && (
+        // Another x is another drawing.
+        <ChartBody
+          key={`${x} ${drawing ?? ""}`}
+          jobId={of?.jobId}
+          figure={figure}
+          x={x}
+          view={view}
+          range={range}
+          shown={shown}
+          onRange={onRange}
+          hoverLink={hoverLink}
+        />
       )}
-      <PlotlyFigure
-        key={drawing}
-        figure={figure.figure}
-        label={`${figure.title}. ${figure.description}`}
-        onZoom={setZoomed}
-      />
-    </div>
-  );
-}
-
-interface ToolsProps {
-  figure: Figure;
-  jobName: string;
-  view: View;
-  onView: (view: View) => void;
-}
-
-function CardTools({ figure, jobName, view, onView }: ToolsProps) {
-  const png = () => {
-    const background = getComputedStyle(document.documentElement)
-      .getPropertyValue("--hr-surface")
-      .trim();
-    void downloadPng(figure, jobName, background);
-  };
-  return (
-    <div className={classes.tools}>
-      <SegmentedControl
-        aria-label={`${figure.title}: show as`}
-        value={view}
-        onChange={(next) => onView(next === "table" ? "table" : "chart")}
-        data={[
-          { value: "chart", label: "Chart" },
-          { value: "table", label: "Table" },
-        ]}
-      />
-      <button
-        type="button"
-        className={classes.tool}
-        onClick={png}
-        aria-label={`Download ${figure.title} as PNG`}
-      >
-        PNG
-      </button>
-      <button
-        type="button"
-        className={classes.tool}
-        onClick={() => downloadCsv(figure, jobName)}
-        aria-label={`Download ${figure.title} as CSV`}
-      >
-        CSV
-      </button>
-    </div>
+    </section>
   );
 }

@@ -18,6 +18,8 @@ it("writes the table with units in the header and formulas made inert", () => {
         [2, null],
       ],
     },
+    extent: { low: 1, high: 2 },
+    marks: [],
   });
   expect(csv).toBe("Step,'=cmd() (nats)\r\n1,2.5\r\n2,\r\n");
 });

@@ -13,6 +13,8 @@ export const plotConfig = (config: Record<string, unknown>) => ({
   plotlyServerURL: "",
   topojsonURL: "",
   scrollZoom: false,
+  // The page shows all again, in every chart.
+  doubleClick: false,
   responsive: false,
   showLink: false,
   linkText: "",

@@ -3,6 +3,19 @@ declare module "plotly.js-basic-dist-min" {
   /** What Plotly makes of the element it draws in. */
   export interface PlotElement extends HTMLElement {
     on(event: "plotly_relayout", listener: (change: Record<string, unknown>) => void): void;
+    on(event: "plotly_doubleclick", listener: () => void): void;
+    on(event: "plotly_click", listener: (at: { points: PlotPoint[] }) => void): void;
+    on(event: "plotly_clickannotation", listener: (at: { index: number }) => void): void;
+    on(
+      event: "plotly_hover" | "plotly_unhover",
+      listener: (at: { event?: unknown; xvals?: number[] }) => void,
+    ): void;
+  }
+
+  /** A point of a trace, by their places in the figure. */
+  export interface PlotPoint {
+    curveNumber: number;
+    pointIndex: number;
   }
 
   export interface PlotlyModule {
@@ -17,6 +30,11 @@ declare module "plotly.js-basic-dist-min" {
       figure: { data: readonly object[]; layout: object; config: object },
       options: { format: "png"; width: number; height: number; scale: number },
     ): Promise<string>;
+    /** Shows what is at `xval`, in the axis's own units, as if pointed at. */
+    Fx: {
+      hover(element: HTMLElement, at: { xval: number }): void;
+      unhover(element: HTMLElement): void;
+    };
     Plots: { resize(element: HTMLElement): void };
     version: string;
   }

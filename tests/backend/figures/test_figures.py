@@ -9,7 +9,7 @@ from headrace_server.figures import depth, epochs, loss, mix, throughput, wait
 from headrace_server.figures.canvas import CONFIG, UI_REVISION, Style, plotlyjs_version
 from headrace_server.figures.marks import MAX_MARKS, Mark
 from headrace_server.figures.palette import SOURCE_COLORS, SOURCE_SYMBOLS
-from headrace_server.figures.schemas import Figure
+from headrace_server.figures.schemas import Extent, Figure
 from headrace_server.figures.smoothing import reach, smoothed
 from headrace_server.series.schemas import SeriesPoint, SourceSeries
 
@@ -62,7 +62,7 @@ def test_every_figure_keeps_the_common_rules(theme: Any, axis: Any) -> None:
             ("mix", 2, 20, 0),
             ("attempt", 2, 30, 1),
         ]
-        assert figure.extent == (0, 40), "without the forecast"
+        assert figure.extent == Extent(low=0, high=40), "without the forecast"
         if axis != "step":
             assert [column.key for column in figure.table.columns[:2]] == ["x", "step"]
             assert [row[1] for row in figure.table.rows[:5]] == [0, 10, 20, 30, 40]

@@ -71,7 +71,10 @@ test("draws every chart in both themes, with no way to a cloud, and keeps a zoom
       const { xaxis } = (plot as unknown as { layout: { xaxis: { range: number[] } } }).layout;
       return xaxis.range.map(Math.round);
     });
-  const zoomed = await range();
+  await expect(page).toHaveURL(/from=\d+&to=\d+/);
+  const { searchParams } = new URL(page.url());
+  const zoomed = ["from", "to"].map((end) => Number(searchParams.get(end)));
+  await expect.poll(range).toEqual(zoomed);
   expect(zoomed[0]).toBeGreaterThan(0);
   await page.waitForResponse((answer) => answer.url().includes("/figures/throughput"));
   await page.waitForResponse((answer) => answer.url().includes("/figures/throughput"));

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { job, JOB_ID, listedJob, mixVersion } from "@/testing/fixtures";
 
 import { openChangesQuery } from "../queries/changes";
-import { figureQuery } from "../queries/figure";
+import { figureQuery, WHOLE_FIGURE } from "../queries/figure";
 import { jobQuery } from "../queries/job";
 import { jobsQuery } from "../queries/jobs";
 import { mixQuery } from "../queries/mix";
@@ -15,7 +15,7 @@ import { KeyedThrottle } from "./throttle";
 const client = new QueryClient();
 let throttle: KeyedThrottle;
 const listKey = jobsQuery({ project: "default" }).queryKey;
-const figureKey = figureQuery(JOB_ID, "mix", "step", "light").queryKey;
+const figureKey = figureQuery(JOB_ID, "mix", WHOLE_FIGURE, "light").queryKey;
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -25,3 +25,29 @@ export interface JobChange {
 /** Changes a job's tags, or whether it is archived. */
 export const changeJob = (jobId: string, change: JobChange): Promise<Job> =>
   unwrap(api.PATCH("/api/v1/jobs/{job}", { params: { path: { job: jobId } }, body: change }));
+
+/** The job's starts, oldest first. */
+export const attemptsQuery = (jobId: string) =>
+  queryOptions({
+    queryKey: [...jobKey(jobId), "attempts"],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/jobs/{job}/attempts", { params: { path: { job: jobId } }, signal })),
+    refetchInterval: pollUnlessLive(30_000),
+  });
+
+/** How many alerts of a job are told of in its header. */
+const MAX_ALERTS = 20;
+
+/** The alerts that fire on a job now, acknowledged ones too. */
+export const openAlertsQuery = (jobId: string) =>
+  queryOptions({
+    queryKey: ["alerts", "open", jobId],
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.GET("/api/v1/alerts", {
+          params: { query: { job: jobId, state: ["firing", "acknowledged"], limit: MAX_ALERTS } },
+          signal,
+        }),
+      ),
+    refetchInterval: 10_000,
+  });

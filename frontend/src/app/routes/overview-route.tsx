@@ -4,16 +4,16 @@ import { JobPage } from "@/features/job/job-page";
 
 const route = getRouteApi("/shell/jobs/$jobId/");
 
-/** The address of a job's overview, x axis included, as props. */
+/** The address of a job's overview, with what its charts show, as props. */
 export function OverviewRoute() {
   const { jobId } = route.useParams();
-  const { x } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   return (
     <JobPage
       jobId={jobId}
-      x={x}
-      onX={(next) => void navigate({ search: { x: next }, replace: true })}
+      search={search}
+      onSearch={(next) => void navigate({ search: next, replace: true, resetScroll: false })}
     />
   );
 }

@@ -67,7 +67,8 @@ function ComparisonChart({ jobs, x, metric, source }: ChartProps) {
       query={query}
       jobName={`${jobs.length}-jobs${label}`}
       name={NAMES[metric]}
-      x={`${x} ${ids.join(",")} ${source ?? ""}`}
+      x="step"
+      drawing={`${x} ${ids.join(",")} ${source ?? ""}`}
     />
   );
 }

@@ -1,0 +1,62 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { attemptsQuery } from "@/api/queries/job";
+import type { Attempt } from "@/api/types";
+import { StateBadge } from "@/components/state-badge";
+import { Moment } from "@/components/time";
+import { formatCount, UNKNOWN } from "@/lib/format";
+
+import classes from "./job-page.module.css";
+
+/** The job's starts, newest first: the record that a mark of a start opens. */
+export function AttemptsTable({ jobId }: { jobId: string }) {
+  const { data } = useQuery(attemptsQuery(jobId));
+  if (data === undefined || data.items.length === 0) return null;
+  return (
+    <section className={classes.attempts}>
+      <h2>Attempts</h2>
+      {/* A region that may scroll sideways must be reachable by keyboard. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className={classes.scroll} role="region" aria-label="Attempts" tabIndex={0}>
+        <table className={classes.table}>
+          <thead>
+            <tr>
+              <th scope="col">Attempt</th>
+              <th scope="col">Ranks</th>
+              <th scope="col">Resumed from step</th>
+              <th scope="col">Started</th>
+              <th scope="col">Ended</th>
+              <th scope="col">Leader&apos;s host</th>
+              <th scope="col">Loader</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.items.toReversed().map((attempt) => (
+              <Row key={attempt.id} attempt={attempt} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Row({ attempt }: { attempt: Attempt }) {
+  const { number, state, state_reason: reason, resumed_from_step: resumed } = attempt;
+  return (
+    <tr id={`attempt-${number}`}>
+      <th scope="row">
+        {number} <StateBadge state={state} />
+        {reason !== null && <p className={classes.reason}>{reason}</p>}
+      </th>
+      <td>{formatCount(attempt.world_size)}</td>
+      <td>{resumed === null ? "from the start" : formatCount(resumed)}</td>
+      <td>
+        <Moment at={attempt.started_at} />
+      </td>
+      <td>{attempt.ended_at === null ? UNKNOWN : <Moment at={attempt.ended_at} />}</td>
+      <td>{attempt.hostname}</td>
+      <td>{attempt.loader_version}</td>
+    </tr>
+  );
+}
