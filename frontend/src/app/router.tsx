@@ -77,7 +77,7 @@ const rank = createRoute({
   beforeLoad: ({ params }) => {
     if (!/^\d{1,6}$/.test(params.rank)) throw notFound();
   },
-  validateSearch: xAxisSearch,
+  validateSearch: chartsSearch,
   component: lazyRouteComponent(() => import("./routes/rank-route"), "RankRoute"),
 });
 

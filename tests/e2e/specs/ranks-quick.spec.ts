@@ -1,50 +1,11 @@
-import { readFile } from "node:fs/promises";
-
-import type { Browser, Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 
 import { act, environment } from "./environment";
 import { expect, test } from "./harness";
-
-/** A task of the page's main thread may be no longer than this. */
-const LONG_TASK_MS = 100;
+import { LONG_TASK_MS, tasksDuring } from "./long-tasks";
 
 // Playwright's own record of a page takes long tasks in it.
 test.use({ trace: "off" });
-
-interface TraceEvent {
-  name: string;
-  ph: string;
-  pid: number;
-  tid: number;
-  tdur?: number;
-  args: { name?: string };
-}
-
-/** How long each task of a page took on the processor while `during` ran, in ms, the longest first. */
-async function tasksDuring(
-  browser: Browser,
-  page: Page,
-  path: string,
-  during: () => Promise<void>,
-): Promise<number[]> {
-  await browser.startTracing(page, { categories: ["toplevel"], path });
-  try {
-    await during();
-  } finally {
-    await browser.stopTracing();
-  }
-  const { traceEvents } = JSON.parse(await readFile(path, "utf8")) as { traceEvents: TraceEvent[] };
-  const thread = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
-  const mains = new Set(
-    traceEvents.filter(({ args }) => args.name === "CrRendererMain").map(thread),
-  );
-  return traceEvents
-    .filter(
-      (event) => event.ph === "X" && event.name.includes("RunTask") && mains.has(thread(event)),
-    )
-    .map(({ tdur = 0 }) => tdur / 1000)
-    .sort((a, b) => b - a);
-}
 
 /** Opens ten thousand ranks, lets all of them report, sorts, colours and filters them. */
 async function useRanks(page: Page): Promise<void> {

@@ -14,7 +14,9 @@ export function RankRoute() {
       jobId={jobId}
       rank={Number(rank)}
       x={x}
-      onX={(next) => void navigate({ search: { x: next }, replace: true })}
+      onX={(next) =>
+        void navigate({ search: { x: next === "step" ? undefined : next }, replace: true })
+      }
     />
   );
 }
