@@ -9,8 +9,20 @@ import { at, server } from "@/testing/server";
 
 import { JobHeader } from "./job-header";
 
+const alerts = (items: object[]) =>
+  http.get(at("/alerts"), ({ request }) => {
+    expect(new URL(request.url).searchParams.get("job")).toBe(JOB_ID);
+    return HttpResponse.json({ items, next_cursor: null });
+  });
+const changes = (items: object[]) =>
+  http.get(at(`/jobs/${JOB_ID}/mix/changes`), () =>
+    HttpResponse.json({ items, next_cursor: null }),
+  );
+
 beforeEach(() =>
   server.use(
+    alerts([]),
+    changes([]),
     http.get(at(`/jobs/${JOB_ID}/mix/versions`), () =>
       HttpResponse.json({ items: [mixVersion({ version: 4 }), mixVersion()], next_cursor: null }),
     ),
@@ -67,4 +79,40 @@ it("points to a change on its way", async () => {
   expect(screen.getByRole("link", { name: "v4 agreed" }).getAttribute("href")).toBe(
     `/jobs/${JOB_ID}/mix`,
   );
+});
+
+it("says in words what needs somebody, and leads there", async () => {
+  server.use(
+    alerts([
+      { id: "1", state: "acknowledged", message: "rank 3 on host a last reported 95 s ago" },
+      { id: "2", state: "firing", message: "the run waits for data" },
+    ]),
+    changes([
+      { id: "3", state: "awaiting_approval", reason: "more code", author: "ada" },
+      { id: "4", state: "needs_attention", reason: "less prose", author: "bob" },
+      { id: "5", state: "done", reason: "long ago", author: "ada" },
+    ]),
+  );
+  const waiting = { code: "leader", message: "the leader was not heard", since: "", stuck: true };
+  const held = mixVersion({ version: 4 });
+  await facts(
+    job({ pending_change: { ...held, life: { ...held.life, waiting: waiting as never } } }),
+  );
+  const list = await screen.findByRole("list", { name: "Needs attention" });
+  await within(list).findByText(/waits for approval/);
+  await within(list).findByText(/firing/);
+  expect(within(list).getAllByRole("listitem").map((item) => item.textContent)).toEqual([
+    "2 alerts firing: rank 3 on host a last reported 95 s ago",
+    "A change of the mix needs attention: “less prose”, by bob",
+    "A change of the mix waits for approval: “more code”, by ada",
+    "Version 4 of the mix is held up: the leader was not heard",
+  ]);
+  expect(within(list).getByRole("link", { name: /firing/ }).getAttribute("href")).toBe(
+    `/alerts?job=${JOB_ID}`,
+  );
+});
+
+it("has no such list where all is well", async () => {
+  await facts(job());
+  expect(screen.queryByRole("list", { name: "Needs attention" })).toBeNull();
 });

@@ -12,6 +12,7 @@ import { formatRate, formatTokens } from "@/lib/format";
 import { useNumberStyle } from "@/lib/number-style";
 import { ppm, share, tokens, tokensPerSecond } from "@/lib/units";
 
+import { Attention } from "./attention";
 import classes from "./job-header.module.css";
 import { MixInForce } from "./mix-in-force";
 
@@ -29,6 +30,7 @@ export function JobHeader({ job }: { job: Job }) {
         <StateBadge state={job.state} />
         <span className={classes.reason}>{job.state_reason}</span>
       </div>
+      <Attention job={job} />
       <dl className={classes.facts}>
         <Fact label="Step">
           <StepProgress step={job.step} totalSteps={job.total_steps} />
