@@ -26,12 +26,14 @@ export class HoverLink {
     const plotly = await loadPlotly();
     this.#isPending = false;
     for (const plot of this.#plots) {
-      if (plot === this.#from || !isInView(plot)) continue;
+      if (plot === this.#from || !isDrawn(plot) || !isInView(plot)) continue;
       if (this.#x === null) plotly.Fx.unhover(plot);
       else plotly.Fx.hover(plot, { xval: this.#x });
     }
   }
 }
+
+const isDrawn = (element: HTMLElement) => element.classList.contains("js-plotly-plot");
 
 function isInView(element: HTMLElement): boolean {
   const { top, bottom, width } = element.getBoundingClientRect();

@@ -125,7 +125,11 @@ export function PlotlyFigure({ figure, label, x, range, ...on }: Props) {
     return () => {
       observer.disconnect();
       forgetDrawing(element);
-      whenLoaded((plotly) => plotly.purge(element));
+      whenLoaded((plotly) => {
+        // What hovering has put off must not come to a chart that is gone.
+        if (element.classList.contains("js-plotly-plot")) plotly.Fx.unhover(element);
+        plotly.purge(element);
+      });
     };
   }, []);
 

@@ -109,7 +109,7 @@ test("gives every chart as a table and as files", async ({ page, jobId }) => {
   ]);
   expect(csv.suggestedFilename()).toBe(`${environment.job}-loss.csv`);
   const text = await readFile(await csv.path(), "utf8");
-  expect(text.split("\r\n")[0]).toMatch(/^time \(UTC\),code/);
+  expect(text.split("\r\n")[0]).toMatch(/^time \(UTC\),step,code/);
 
   const [png] = await Promise.all([
     page.waitForEvent("download"),

@@ -37,10 +37,10 @@ function useAlerts(jobId: string): ReactNode[] {
   const firing = alerts.some(({ state }) => state === "firing");
   return [
     <Item key="alerts" tone={firing ? "bad" : "warn"}>
-      <Link to="/alerts" search={{ job: jobId }}>
+      <a href={`/alerts?job=${jobId}`}>
         {isMore ? `More than ${plural(alerts.length, "alert")}` : plural(alerts.length, "alert")}{" "}
         {firing ? "firing" : "acknowledged, still firing"}
-      </Link>
+      </a>
       : {newest.message}
     </Item>,
   ];

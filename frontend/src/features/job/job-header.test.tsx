@@ -101,15 +101,21 @@ it("says in words what needs somebody, and leads there", async () => {
   const list = await screen.findByRole("list", { name: "Needs attention" });
   await within(list).findByText(/waits for approval/);
   await within(list).findByText(/firing/);
-  expect(within(list).getAllByRole("listitem").map((item) => item.textContent)).toEqual([
+  expect(
+    within(list)
+      .getAllByRole("listitem")
+      .map((item) => item.textContent),
+  ).toEqual([
     "2 alerts firing: rank 3 on host a last reported 95 s ago",
     "A change of the mix needs attention: “less prose”, by bob",
     "A change of the mix waits for approval: “more code”, by ada",
     "Version 4 of the mix is held up: the leader was not heard",
   ]);
-  expect(within(list).getByRole("link", { name: /firing/ }).getAttribute("href")).toBe(
-    `/alerts?job=${JOB_ID}`,
-  );
+  expect(
+    within(list)
+      .getByRole("link", { name: /firing/ })
+      .getAttribute("href"),
+  ).toBe(`/alerts?job=${JOB_ID}`);
 });
 
 it("has no such list where all is well", async () => {
