@@ -14,7 +14,6 @@ export type AlertRuleCreate = Schemas["AlertRuleCreate"];
 export type AlertRulePatch = Schemas["AlertRulePatch"];
 export type AlertState = Alert["state"];
 export type ApiKey = Schemas["ApiKey"];
-export type Attempt = Schemas["Attempt"];
 export type AuditEvent = Schemas["AuditEvent"];
 export type ChangeEvent = Schemas["ChangeEvent"];
 export type Attempt = Schemas["Attempt"];

@@ -10,7 +10,7 @@ import {
 import { LoadingState } from "@/components/page-states";
 import { compareSearch } from "@/features/compare/compare-search";
 import { historySearch } from "@/features/history/history-search";
-import { chartsSearch } from "@/features/job/charts-search";
+import { axisSearch, chartsSearch } from "@/features/job/charts-search";
 import { jobsSearch } from "@/features/jobs/jobs-search";
 import { ranksSearch } from "@/features/ranks/ranks-search";
 import { traceSearch } from "@/features/trace/trace-search";
@@ -77,7 +77,7 @@ const rank = createRoute({
   beforeLoad: ({ params }) => {
     if (!/^\d{1,6}$/.test(params.rank)) throw notFound();
   },
-  validateSearch: chartsSearch,
+  validateSearch: axisSearch,
   component: lazyRouteComponent(() => import("./routes/rank-route"), "RankRoute"),
 });
 

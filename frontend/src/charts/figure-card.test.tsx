@@ -112,7 +112,7 @@ it("leads from a point to its step's trace, and from marks that share a label to
   await say("plotly_clickannotation", { index: 0 });
   const links = await screen.findAllByRole("link", { name: /^(mix|attempt)/ });
   expect(links.map((link) => link.getAttribute("href"))).toEqual([
-    `/jobs/${JOB_ID}/history#v4`,
+    `/jobs/${JOB_ID}/history#version-4`,
     `/jobs/${JOB_ID}#attempt-2`,
   ]);
   await userEvent.click(screen.getByText("Table"));

@@ -9,7 +9,7 @@ export type Mark = Figure["marks"][number];
 /** Where what happened at a mark is written down. */
 export const recordOf = ({ kind, number }: Mark) =>
   kind === "mix"
-    ? ({ to: "/jobs/$jobId/history", hash: `v${number}` } as const)
+    ? ({ to: "/jobs/$jobId/history", hash: `version-${number}` } as const)
     : ({ to: "/jobs/$jobId", hash: `attempt-${number}` } as const);
 
 /** The way to the record of a mark. */

@@ -26,15 +26,6 @@ export interface JobChange {
 export const changeJob = (jobId: string, change: JobChange): Promise<Job> =>
   unwrap(api.PATCH("/api/v1/jobs/{job}", { params: { path: { job: jobId } }, body: change }));
 
-/** The job's starts, oldest first. */
-export const attemptsQuery = (jobId: string) =>
-  queryOptions({
-    queryKey: [...jobKey(jobId), "attempts"],
-    queryFn: ({ signal }) =>
-      unwrap(api.GET("/api/v1/jobs/{job}/attempts", { params: { path: { job: jobId } }, signal })),
-    refetchInterval: pollUnlessLive(30_000),
-  });
-
 /** How many alerts of a job are told of in its header. */
 const MAX_ALERTS = 20;
 

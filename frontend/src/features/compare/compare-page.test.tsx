@@ -23,6 +23,8 @@ function figure(name: Figure["name"]): Figure {
     description: "What it shows.",
     figure: { data: [], layout: {}, config: {} },
     table: { columns: [{ key: "x", label: "step", unit: "" }], rows: [] },
+    extent: null,
+    marks: [],
   };
 }
 

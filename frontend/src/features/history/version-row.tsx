@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import type { Activation, Attempt, MixVersion } from "@/api/types";
 import { StateBadge } from "@/components/state-badge";
@@ -6,6 +6,7 @@ import { Moment } from "@/components/time";
 import { formatCount, plural } from "@/lib/format";
 import { readKept } from "@/lib/kept";
 import { mixDifference } from "@/lib/mix-difference";
+import { useScrollToHash } from "@/lib/use-scroll-to-hash";
 
 import classes from "./history-page.module.css";
 import { isKeptRevert, revertName } from "./kept-revert";
@@ -34,8 +35,10 @@ export function VersionRow(props: Props) {
   const reverting = asked ?? kept?.version === version.version;
   const differs = mixDifference(newest.weights_ppm, version.weights_ppm).length > 0;
   const titleId = `version-${version.version}`;
+  const ref = useRef<HTMLLIElement>(null);
+  useScrollToHash(ref, titleId);
   return (
-    <li className={classes.version} aria-labelledby={titleId}>
+    <li ref={ref} className={classes.version} aria-labelledby={titleId}>
       <div className={classes.head}>
         <h3 id={titleId} className={classes.number}>
           v{version.version}

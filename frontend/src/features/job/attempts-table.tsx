@@ -1,17 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 
-import { attemptsQuery } from "@/api/queries/job";
+import { attemptsQuery } from "@/api/queries/attempts";
 import type { Attempt } from "@/api/types";
 import { StateBadge } from "@/components/state-badge";
 import { Moment } from "@/components/time";
 import { formatCount, UNKNOWN } from "@/lib/format";
+import { useScrollToHash } from "@/lib/use-scroll-to-hash";
 
 import classes from "./job-page.module.css";
 
 /** The job's starts, newest first: the record that a mark of a start opens. */
 export function AttemptsTable({ jobId }: { jobId: string }) {
   const { data } = useQuery(attemptsQuery(jobId));
-  if (data === undefined || data.items.length === 0) return null;
+  if (data === undefined || data.length === 0) return null;
   return (
     <section className={classes.attempts}>
       <h2>Attempts</h2>
@@ -31,7 +33,7 @@ export function AttemptsTable({ jobId }: { jobId: string }) {
             </tr>
           </thead>
           <tbody>
-            {data.items.toReversed().map((attempt) => (
+            {data.toReversed().map((attempt) => (
               <Row key={attempt.id} attempt={attempt} />
             ))}
           </tbody>
@@ -42,9 +44,11 @@ export function AttemptsTable({ jobId }: { jobId: string }) {
 }
 
 function Row({ attempt }: { attempt: Attempt }) {
+  const ref = useRef<HTMLTableRowElement>(null);
+  useScrollToHash(ref, `attempt-${attempt.number}`);
   const { number, state, state_reason: reason, resumed_from_step: resumed } = attempt;
   return (
-    <tr id={`attempt-${number}`}>
+    <tr ref={ref} id={`attempt-${number}`}>
       <th scope="row">
         {number} <StateBadge state={state} />
         {reason !== null && <p className={classes.reason}>{reason}</p>}

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import { changesQuery } from "@/api/queries/changes";
+import { openChangesQuery } from "@/api/queries/changes";
 import { openAlertsQuery } from "@/api/queries/job";
 import type { Job } from "@/api/types";
 import { plural } from "@/lib/format";
@@ -37,10 +37,10 @@ function useAlerts(jobId: string): ReactNode[] {
   const firing = alerts.some(({ state }) => state === "firing");
   return [
     <Item key="alerts" tone={firing ? "bad" : "warn"}>
-      <a href={`/alerts?job=${jobId}`}>
+      <Link to="/alerts" search={{ job: jobId }}>
         {isMore ? `More than ${plural(alerts.length, "alert")}` : plural(alerts.length, "alert")}{" "}
         {firing ? "firing" : "acknowledged, still firing"}
-      </a>
+      </Link>
       : {newest.message}
     </Item>,
   ];
@@ -52,7 +52,7 @@ const CHANGES = {
 } as const;
 
 function useChanges(job: Job): ReactNode[] {
-  const { data } = useInfiniteQuery(changesQuery(job.id));
+  const { data } = useInfiniteQuery(openChangesQuery(job.id));
   const changes = data?.pages.flatMap((page) => page.items) ?? [];
   return Object.entries(CHANGES).flatMap(([state, { tone, is }]) => {
     const found = changes.filter((change) => change.state === state);

@@ -26,6 +26,10 @@ export function chartsSearch(search: Record<string, unknown>): ChartsSearch {
   return found;
 }
 
+/** The axis alone, for a page whose charts are zoomed each by itself. */
+export const axisSearch = ({ x }: Record<string, unknown>): Pick<ChartsSearch, "x"> =>
+  chartsSearch({ x });
+
 export const axisOf = ({ x }: ChartsSearch): XAxis => x ?? "step";
 
 export const chosenRange = ({ from, to }: ChartsSearch): Range | null =>

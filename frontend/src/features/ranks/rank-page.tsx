@@ -59,7 +59,7 @@ function Ways({ jobId, detail }: { jobId: string; detail?: RankDetail }) {
     <Link
       to="/jobs/$jobId/ranks/$rank"
       params={{ jobId, rank: String(rank) }}
-      search={({ x }) => (x === "elapsed" ? {} : { x })}
+      search={({ x }) => (x === undefined || x === "elapsed" ? {} : { x })}
     >
       {label}
     </Link>
