@@ -166,8 +166,8 @@ class Proxy:
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            await _closed(writer)
             self._tasks.discard(task)
-            writer.close()
 
     async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answers one request; False once the connection is gone."""
@@ -215,15 +215,24 @@ class Proxy:
 
     async def _ask(self, head: bytes, body: bytes) -> tuple[bytes, bytes]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._upstream, limit=1 << 24)
-        writer.write(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + body)
-        await writer.drain()
-        raw = await reader.read(-1)
-        writer.close()
+        try:
+            writer.write(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + body)
+            await writer.drain()
+            raw = await reader.read(-1)
+        finally:
+            await _closed(writer)
         answer_head, _, answer = raw.partition(b"\r\n\r\n")
         lines = answer_head.split(b"\r\n")
         lines[0] = b"HTTP/1.1" + lines[0][8:]
         kept = [line for line in lines if not line.lower().startswith(b"connection:")]
         return b"\r\n".join(kept) + b"\r\n\r\n", answer
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    """Close a connection and wait until it is: the loop that ends before leaves it to the garbage collector."""
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _drip(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> None:
