@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
+from math import ceil
 from typing import Any
 
 import plotly.graph_objects as go
@@ -132,6 +133,7 @@ def _where(style: Style, points: Sequence[SeriesPoint]) -> Trace:
     )
 
 
+_MARGIN = {"l": 72, "r": 16, "t": 24}
 _TITLES: dict[Axis, str] = {"step": "step", "tokens": "tokens", "time": "time (UTC)"}
 
 
@@ -149,14 +151,28 @@ def _x_axis(style: Style) -> dict[str, Any]:
     return axis
 
 
-def _layout(style: Style, axes: dict[str, Any], drawn_marks: dict[str, Any], notes: list[dict[str, Any]]) -> Any:
+def _legend_px(style: Style, traces: Sequence[Trace]) -> int:
+    """How high the legend will be: its entries have one width, and wrap."""
+    names = [trace.look.name or "" for trace in traces if trace.look.showlegend is not False]
+    widest = 50 + 7 * max(map(len, names), default=0)
+    in_row = max(1, (style.width_px - _MARGIN["l"] - _MARGIN["r"]) // widest)
+    return 19 * max(1, ceil(len(names) / in_row))
+
+
+def _layout(
+    style: Style,
+    axes: dict[str, Any],
+    drawn_marks: dict[str, Any],
+    notes: list[dict[str, Any]],
+    legend_px: int,
+) -> Any:
     colors = style.colors
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": _FONT, "size": 12, "color": colors.text},
         # The same for every figure: under each other, their x axes are one.
-        "margin": {"l": 72, "r": 16, "t": 24, "b": 76},
+        "margin": _MARGIN | {"b": 57 + legend_px},
         "separators": f".{_THIN_SPACE}",
         "dragmode": "zoom",
         "hovermode": "x unified",
@@ -201,11 +217,11 @@ def finish(
     shown = [
         m for m in style.marks if (style.low is None or m.x >= style.low) and (style.high is None or m.x <= style.high)
     ]
-    groups = marks.grouped(shown, 0.0 if low is None or high is None else high - low, style.width_px)
+    groups = marks.grouped(shown, low or 0.0, high or 0.0, style.width_px)
     drawn_marks = marks.layout(groups, style.colors.dim, style.x, text)
     if style.axis != "step" and traces:
         traces = [*traces, _where(style, points)]
-    layout = go.Layout(**_layout(style, axes, drawn_marks, list(notes)), template=None)
+    layout = go.Layout(**_layout(style, axes, drawn_marks, list(notes), _legend_px(style, traces)), template=None)
     figure = go.Figure(data=[trace.look for trace in traces], layout=layout, skip_invalid=False).to_plotly_json()
     for drawn, trace in zip(figure["data"], traces, strict=True):
         drawn.update(trace.arrays)

@@ -65,7 +65,9 @@ _LABEL_SHARE = 0.06
 """A band thinner than this at its end has no room for its name; the legend has it."""
 
 
-def _names(style: Style, bands: Sequence[tuple[str, str, list[float], list[float]]]) -> list[dict[str, Any]]:
+def _names(
+    style: Style, last_x: float, bands: Sequence[tuple[str, str, list[float], list[float]]]
+) -> list[dict[str, Any]]:
     """The name of each band, inside it at its end: what tells the bands apart without colour."""
     notes, below = [], 0.0
     for name, _, realised, _ in bands:
@@ -73,7 +75,14 @@ def _names(style: Style, bands: Sequence[tuple[str, str, list[float], list[float
         if share >= _LABEL_SHARE:
             short = name if len(name) <= _LABEL_CHARS else f"{name[: _LABEL_CHARS - 1]}…"
             notes.append(
-                {"xref": "paper", "yref": "y", "x": 1, "y": below + share / 2, "text": text(short), "showarrow": False}
+                {
+                    "xref": "x",
+                    "yref": "y",
+                    "x": style.x(last_x),
+                    "y": below + share / 2,
+                    "text": text(short),
+                    "showarrow": False,
+                }
                 | {"xanchor": "right", "yanchor": "middle", "bgcolor": style.colors.surface, "opacity": 0.9}
                 | {"font": {"size": 11, "color": style.colors.text}, "borderpad": 2}
             )
@@ -131,7 +140,7 @@ def build(sources: Sequence[SourceSeries], style: Style) -> Figure:
         columns,
         rows,
         points=every_point(sources),
-        notes=_names(style, bands),
+        notes=_names(style, grid.xs[-1], bands) if bands else [],
     )
 
 

@@ -9,7 +9,7 @@ const figure = { data: [line, forecast], layout: {}, config: {} };
 it("cuts a forecast where what is shown ends, and leaves data alone", () => {
   expect(cutForecasts(figure, [0, 150]).data).toEqual([
     line,
-    { ...forecast, x: [100, 150], y: [1, 2] },
+    { ...forecast, mode: "lines", x: [100, 150], y: [1, 2] },
   ]);
   expect(cutForecasts(figure, [0, 50]).data).toEqual([line]);
   expect(cutForecasts(figure, [0, 200]).data).toEqual([line, forecast]);

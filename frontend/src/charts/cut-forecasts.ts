@@ -9,7 +9,7 @@ function cut(trace: Trace, high: number): Trace | null {
   if (typeof from !== "number" || typeof to !== "number" || to <= high) return trace;
   if (from >= high) return null;
   const there = now + ((end - now) * (high - from)) / (to - from);
-  return { ...trace, x: [from, high], y: [now, there] };
+  return { ...trace, mode: "lines", x: [from, high], y: [now, there] };
 }
 
 /**

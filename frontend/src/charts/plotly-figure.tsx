@@ -35,6 +35,11 @@ interface Props {
 /** Where a finger scrolls the page, a drag over a chart can't zoom too. */
 const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
 
+/** The plot has one height in every chart; what a legend of many rows needs comes on top. */
+const PLOT_PX = 204;
+const heightOf = ({ layout }: FigureBody) =>
+  PLOT_PX + ((layout.margin as { b?: number } | undefined)?.b ?? 76);
+
 function layoutOf(figure: FigureBody, x: XAxis, range: Range | null) {
   const axis = figure.layout.xaxis as object;
   const shown =
@@ -136,7 +141,14 @@ export function PlotlyFigure({ figure, label, x, range, ...on }: Props) {
   return (
     <>
       {failed && <p role="alert">The chart could not be drawn; its numbers are in the table.</p>}
-      <div ref={ref} className={classes.plot} role="img" aria-label={label} hidden={failed} />
+      <div
+        ref={ref}
+        className={classes.plot}
+        style={{ height: heightOf(figure) }}
+        role="img"
+        aria-label={label}
+        hidden={failed}
+      />
     </>
   );
 }

@@ -34,8 +34,13 @@ export function TraceLink({
 }) {
   const text = formatCount(step);
   return (
-    <a href={`/jobs/${jobId}/trace?step=${step}`} aria-label={`Trace step ${text}`}>
+    <Link
+      to="/jobs/$jobId/trace"
+      params={{ jobId }}
+      search={{ step }}
+      aria-label={`Trace step ${text}`}
+    >
       {short ? text : `Trace step ${text}`}
-    </a>
+    </Link>
   );
 }

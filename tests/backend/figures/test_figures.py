@@ -267,3 +267,27 @@ def test_marks_without_room_for_a_label_share_one_that_tells_of_all() -> None:
     assert [note["text"] for note in narrow.figure.layout["annotations"]] == ["v100 +4"]
     zoomed = throughput.build(points[9:15], Style(marks=marks, low=90, high=140))
     assert [note["text"] for note in zoomed.figure.layout["annotations"]] == ["v100", "v110", "v139"], "zoom parts them"
+
+
+def test_a_label_at_the_right_end_stands_left_of_its_line() -> None:
+    points = [point(x, 1) for x in range(0, 1001, 10)]
+
+    def notes(*xs: int) -> list[tuple[str, str]]:
+        marks = [Mark(x, f"v{x}", "", "mix", x) for x in xs]
+        layout = throughput.build(points, Style(marks=marks)).figure.layout
+        return [(note["text"], note["xanchor"]) for note in layout["annotations"]]
+
+    assert notes(500, 990) == [("v500", "left"), ("v990", "right")]
+    assert notes(900, 990) == [("v900 +1", "left")], "there is no room for two between them"
+    assert notes(980, 990) == [("v980 +1", "right")]
+
+
+def test_a_legend_that_wraps_has_room_below_the_axis() -> None:
+    def below(num_sources: int, width_px: int) -> int:
+        sources = [source(f"a-source-named-{i}", [1.0]) for i in range(num_sources)]
+        found: int = loss.build(sources, Style(width_px=width_px)).figure.layout["margin"]["b"]
+        return found
+
+    assert below(3, 1000) == 76
+    assert below(8, 1000) == 76 + 19
+    assert below(8, 400) == 76 + 7 * 19
