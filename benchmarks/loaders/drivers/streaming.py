@@ -1,0 +1,74 @@
+"""mosaicml-streaming: rows of 4096 in MDS shards, one Stream a source, its own shuffle and loader."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streaming
+import torch
+from streaming import MDSWriter, Stream, StreamingDataLoader, StreamingDataset
+
+from benchmarks.loaders.harness import SEQ_LEN, SOURCES, WEIGHTS, Batch, Work, main, rows_of, with_labels
+
+EPOCH = 2_000_000
+"sequences that an epoch has; sources are repeated and cut to their proportions within one"
+
+
+def _collate(samples: list[dict[str, Any]]) -> Batch:
+    return with_labels(np.stack([sample["tokens"] for sample in samples]))
+
+
+class Streaming:
+    """Proportions of an epoch are fixed when it begins."""
+
+    shares_state = True
+
+    def __init__(self, work: Work) -> None:
+        logging.disable(logging.WARNING)
+        if work.rank == 0:
+            # What an earlier process left would be taken for another dataset's.
+            streaming.base.util.clean_stale_shared_memory()
+        if work.world_size > 1:
+            torch.distributed.barrier()
+        streams = [
+            Stream(local=str(work.prepared / source), proportion=weight)
+            for source, weight in zip(SOURCES, WEIGHTS, strict=True)
+        ]
+        dataset = StreamingDataset(
+            streams=streams, batch_size=work.batch_size, shuffle=True, shuffle_seed=work.seed, epoch_size=EPOCH
+        )
+        more = {"prefetch_factor": 4} if work.workers else {}
+        self._loader = StreamingDataLoader(
+            dataset, batch_size=work.batch_size, num_workers=work.workers, collate_fn=_collate, drop_last=True, **more
+        )
+
+    @staticmethod
+    def prepare(corpus: Path, prepared: Path) -> None:
+        for source in SOURCES:
+            shutil.rmtree(prepared / source, ignore_errors=True)
+            columns = {"tokens": f"ndarray:uint16:{SEQ_LEN}"}
+            with MDSWriter(out=str(prepared / source), columns=columns, size_limit=1 << 26) as writer:
+                for row in rows_of(corpus, source):
+                    writer.write({"tokens": np.ascontiguousarray(row)})
+
+    def __iter__(self) -> Iterator[Batch]:
+        while True:
+            yield from self._loader
+
+    def state(self) -> Any:
+        return self._loader.state_dict()
+
+    def load(self, state: Any) -> None:
+        self._loader.load_state_dict(state)
+
+    def change_weights(self, weights: tuple[float, ...]) -> None:
+        raise NotImplementedError("proportions are given when the dataset is made")
+
+
+if __name__ == "__main__":
+    main(Streaming)
