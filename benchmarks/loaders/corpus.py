@@ -7,6 +7,7 @@ a tokeniser leaves them.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def _write_columns(root: Path, source: str, tokens: npt.NDArray[np.uint16], offs
     edges = np.linspace(0, len(offsets) - 1, SHARDS + 1).astype(int)
     for kind in ("arrow", "parquet"):
         (root / kind / source).mkdir(parents=True, exist_ok=True)
-    for shard, (first, last) in enumerate(zip(edges, edges[1:], strict=False)):
+    for shard, (first, last) in enumerate(pairwise(edges)):
         documents = [tokens[offsets[n] : offsets[n + 1] - 1] for n in range(first, last)]
         with ShardWriter(root / "arrow" / source / f"{shard:05d}.arrow", dtype=np.uint16) as writer:
             writer.write(documents)

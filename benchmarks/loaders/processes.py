@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,8 @@ def _wait(process: subprocess.Popen[bytes], until: float, limit_s: float, said: 
         code: int | None = process.wait(max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
         code = None
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
     if code is None:
         return {"error": f"not done within {limit_s:g} s"}

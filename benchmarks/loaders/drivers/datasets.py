@@ -8,6 +8,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Stream:
             rows = rows_of(corpus, source)
             edges = np.linspace(0, len(rows), SHARDS + 1).astype(int).tolist()
             (prepared / source).mkdir(parents=True, exist_ok=True)
-            for shard, (first, last) in enumerate(zip(edges, edges[1:], strict=False)):
+            for shard, (first, last) in enumerate(pairwise(edges)):
                 part = datasets.Dataset.from_dict({"tokens": [row.tobytes() for row in rows[first:last]]})
                 part.to_parquet(prepared / source / f"{shard:05d}.parquet", batch_size=256)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ class Documents(Packed):
         for source in SOURCES:
             tokens, offsets = tokens_of(corpus, source), offsets_of(corpus, source)
             writer = ArrayRecordWriter(str(prepared / f"{source}.documents.arrayrecord"), OPTIONS)
-            for first, last in zip(offsets, offsets[1:], strict=False):
+            for first, last in pairwise(offsets):
                 writer.write(tokens[first:last].tobytes())
             writer.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class LitData:
             edges = np.linspace(0, len(offsets_of(corpus, source)) - 1, 5).astype(int).tolist()
             optimize(
                 fn=_documents,
-                inputs=[(corpus, source, first, last) for first, last in zip(edges, edges[1:], strict=False)],
+                inputs=[(corpus, source, first, last) for first, last in pairwise(edges)],
                 output_dir=str(prepared / source),
                 chunk_size=SEQ_LEN * 4096,
                 item_loader=TokensLoader(),
