@@ -54,7 +54,12 @@ class Bench:
         for name, value in options.items():
             command += [f"--{name.replace('_', '-')}", str(value)]
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        environment = kept | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"} | entry.variables | rank
+        environment = (
+            kept
+            | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TMPDIR": str(said.parent)}
+            | entry.variables
+            | rank
+        )
         with said.with_suffix(".out").open("wb") as out, said.with_suffix(".err").open("wb") as err:
             return subprocess.Popen(command, stdout=out, stderr=err, env=environment, cwd=ROOT, start_new_session=True)
 

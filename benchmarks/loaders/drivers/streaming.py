@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import streaming
-import torch
 from streaming import MDSWriter, Stream, StreamingDataLoader, StreamingDataset
 
 from benchmarks.loaders.harness import SEQ_LEN, SOURCES, WEIGHTS, Batch, Work, main, rows_of, with_labels
@@ -30,11 +29,8 @@ class Streaming:
 
     def __init__(self, work: Work) -> None:
         logging.disable(logging.WARNING)
-        if work.rank == 0:
-            # What an earlier process left would be taken for another dataset's.
-            streaming.base.util.clean_stale_shared_memory()
-        if work.world_size > 1:
-            torch.distributed.barrier()
+        # What an earlier process left would be taken for another dataset's. Every rank calls it; one of them cleans.
+        streaming.base.util.clean_stale_shared_memory()
         streams = [
             Stream(local=str(work.prepared / source), proportion=weight)
             for source, weight in zip(SOURCES, WEIGHTS, strict=True)
