@@ -72,6 +72,25 @@ class Driver(Protocol):
         """Mix by other weights from the next batch that can; NotImplementedError where that can't be done."""
 
 
+class Looping:
+    """The part of a driver that a loader with a `state_dict` of its own does; the rest makes `_loader`."""
+
+    _loader: Any
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Batches, epoch after epoch."""
+        while True:
+            yield from self._loader
+
+    def state(self) -> Any:
+        """The loader's own state."""
+        return self._loader.state_dict()
+
+    def load(self, state: Any) -> None:
+        """Have the loader go on from `state`."""
+        self._loader.load_state_dict(state)
+
+
 def with_labels(rows: npt.NDArray[np.integer[Any]]) -> Batch:
     """Rows of tokens as a batch with labels."""
     ids = torch.from_numpy(rows.astype(np.int64))

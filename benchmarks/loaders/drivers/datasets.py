@@ -7,7 +7,6 @@ import os
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = "1"
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from datasets.distributed import split_dataset_by_node
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
-from benchmarks.loaders.harness import SOURCES, WEIGHTS, Batch, Work, main, rows_of, with_labels
+from benchmarks.loaders.harness import SOURCES, WEIGHTS, Batch, Looping, Work, main, rows_of, with_labels
 
 SHARDS = 8
 BUFFER = 1000
@@ -30,7 +29,7 @@ def _collate(samples: list[dict[str, bytes]]) -> Batch:
     return with_labels(np.stack([np.frombuffer(sample["tokens"], np.uint16) for sample in samples]))
 
 
-class Stream:
+class Stream(Looping):
     """Interleaved by probability, shuffled in a buffer."""
 
     shares_state = False
@@ -58,16 +57,6 @@ class Stream:
             for shard, (first, last) in enumerate(pairwise(edges)):
                 part = datasets.Dataset.from_dict({"tokens": [row.tobytes() for row in rows[first:last]]})
                 part.to_parquet(prepared / source / f"{shard:05d}.parquet", batch_size=256)
-
-    def __iter__(self) -> Iterator[Batch]:
-        while True:
-            yield from self._loader
-
-    def state(self) -> Any:
-        return self._loader.state_dict()
-
-    def load(self, state: Any) -> None:
-        self._loader.load_state_dict(state)
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("probabilities are given when the datasets are interleaved")

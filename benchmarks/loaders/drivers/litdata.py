@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from benchmarks.loaders.harness import (
     SOURCES,
     WEIGHTS,
     Batch,
+    Looping,
     Work,
     main,
     offsets_of,
@@ -37,7 +37,7 @@ def _collate(rows: list[torch.Tensor]) -> Batch:
     return with_labels(torch.stack(rows).numpy())
 
 
-class LitData:
+class LitData(Looping):
     """A CombinedStreamingDataset draws the source of each row at random."""
 
     shares_state = False
@@ -72,16 +72,6 @@ class LitData:
                 item_loader=TokensLoader(),
                 num_workers=1,
             )
-
-    def __iter__(self) -> Iterator[Batch]:
-        while True:
-            yield from self._loader
-
-    def state(self) -> Any:
-        return self._loader.state_dict()
-
-    def load(self, state: Any) -> None:
-        self._loader.load_state_dict(state)
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("weights are given when the dataset is made")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import streaming
 from streaming import MDSWriter, Stream, StreamingDataLoader, StreamingDataset
 
-from benchmarks.loaders.harness import SEQ_LEN, SOURCES, WEIGHTS, Batch, Work, main, rows_of, with_labels
+from benchmarks.loaders.harness import SEQ_LEN, SOURCES, WEIGHTS, Batch, Looping, Work, main, rows_of, with_labels
 
 EPOCH = 2_000_000
 "sequences that an epoch has; sources are repeated and cut to their proportions within one"
@@ -22,7 +21,7 @@ def _collate(samples: list[dict[str, Any]]) -> Batch:
     return with_labels(np.stack([sample["tokens"] for sample in samples]))
 
 
-class Streaming:
+class Streaming(Looping):
     """Proportions of an epoch are fixed when it begins."""
 
     shares_state = True
@@ -51,16 +50,6 @@ class Streaming:
             with MDSWriter(out=str(prepared / source), columns=columns, size_limit=1 << 26) as writer:
                 for row in rows_of(corpus, source):
                     writer.write({"tokens": np.ascontiguousarray(row)})
-
-    def __iter__(self) -> Iterator[Batch]:
-        while True:
-            yield from self._loader
-
-    def state(self) -> Any:
-        return self._loader.state_dict()
-
-    def load(self, state: Any) -> None:
-        self._loader.load_state_dict(state)
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("proportions are given when the dataset is made")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from torchdata.nodes import (
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
-from benchmarks.loaders.harness import SOURCES, WEIGHTS, Batch, Work, main, rows_of, with_labels
+from benchmarks.loaders.harness import SOURCES, WEIGHTS, Batch, Looping, Work, main, rows_of, with_labels
 
 
 class _Rows(torch.utils.data.Dataset[npt.NDArray[np.uint16]]):
@@ -46,7 +45,7 @@ def _collate(rows: list[npt.NDArray[np.uint16]]) -> Batch:
     return with_labels(np.stack(rows))
 
 
-class Stateful:
+class Stateful(Looping):
     """Shuffled by its sampler; nothing is mixed."""
 
     shares_state = False
@@ -70,16 +69,6 @@ class Stateful:
     @staticmethod
     def prepare(corpus: Path, prepared: Path) -> None:
         """Rows are mapped from the raw tokens as they are."""
-
-    def __iter__(self) -> Iterator[Batch]:
-        while True:
-            yield from self._loader
-
-    def state(self) -> Any:
-        return self._loader.state_dict()
-
-    def load(self, state: Any) -> None:
-        self._loader.load_state_dict(state)
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("nothing is mixed")
