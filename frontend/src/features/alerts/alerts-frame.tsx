@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
+import tabs from "@/components/tabs.module.css";
 import { useDocumentTitle } from "@/lib/use-document-title";
 
 import classes from "./alerts.module.css";
@@ -21,11 +22,11 @@ export function AlertsFrame({ project, filter, children }: Props) {
         <h1>Alerts</h1>
         {filter}
       </div>
-      <nav aria-label="Alerts" className={classes.tabs}>
+      <nav aria-label="Alerts" className={`${tabs.tabs} ${classes.tabs}`}>
         <Link
           to="/alerts"
           search={search}
-          className={classes.tab}
+          className={tabs.tab}
           activeOptions={{ exact: true, includeSearch: false }}
         >
           Alerts
@@ -33,7 +34,7 @@ export function AlertsFrame({ project, filter, children }: Props) {
         <Link
           to="/alerts/rules"
           search={search}
-          className={classes.tab}
+          className={tabs.tab}
           activeOptions={{ includeSearch: false }}
         >
           Rules

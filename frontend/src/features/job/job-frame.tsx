@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 
 import { jobQuery } from "@/api/queries/job";
 import { ErrorState, LoadingState } from "@/components/page-states";
+import tabs from "@/components/tabs.module.css";
 import { useDocumentTitle } from "@/lib/use-document-title";
 
 import classes from "./job-frame.module.css";
@@ -27,13 +28,13 @@ export function JobFrame({ jobId, children }: { jobId: string; children: ReactNo
   return (
     <>
       <JobHeader job={job.data} />
-      <nav aria-label="Job" className={classes.tabs}>
+      <nav aria-label="Job" className={`${tabs.tabs} ${classes.tabs}`}>
         {TABS.map(({ to, label, exact }) => (
           <Link
             key={to}
             to={to}
             params={{ jobId }}
-            className={classes.tab}
+            className={tabs.tab}
             activeOptions={{ exact, includeSearch: false }}
           >
             {label}
