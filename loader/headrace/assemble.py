@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from headrace.batch import Batch
 from headrace.config import MAX_IDS, LoaderConfig, Output
 from headrace.courses import Courses
-from headrace.errors import ShardError
+from headrace.errors import HeadraceError, ShardError
 from headrace.holes import UNKNOWN_ROW
 from headrace.manifest import SourceManifest
 from headrace.masked import Masked
@@ -38,6 +38,25 @@ class Cursor:
     row: int | None
     "row, in `file`, where its last sequence begins, None where it can't be read; both None where that is padding only"
     sequences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A rank's part of a step."""
+
+    plan: StepPlan
+    slots: slice
+    num_micro: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """Steps whose spans are in one set of tables, one step after the other."""
+
+    first_micro: dict[int, int]
+    "by a step's number, the place of its first micro-batch in the tables"
+    plans: dict[int, StepPlan]
+    tables: list[_Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,34 +142,68 @@ class Assembler:
         self._with_positions = bool({"position_ids", "cu_seqlens"} & {*config.outputs}) or self._transform is not None
         self.masked = Masked(self._names, blocks.name_of)
         self._has_begun = False
+        self._opened: _Opened | None = None
         self.bytes_read = 0
         self.padded_tokens = 0
 
-    def batches(self, plan: StepPlan, slots: slice, num_micro: int) -> Iterator[Batch]:
+    def batches(self, part: Part, later: Iterable[Part] = ()) -> Iterator[Batch]:
         """The micro-batches of the slots this rank owns, in slot order; rows that no slot fills are padding.
+
+        `later` are the steps that follow, as far as they are known: small ones are opened together with this one.
 
         Raises:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
             TransformError: what the user's transform returned can't be a sequence.
         """
-        sources = plan.sources[slots]
-        legs, ordinals = self._courses.locate(sources, plan.ordinals[slots])
-        size = self._config.micro_batch_size
-        # A rank's part may be smaller than its micro-batches, and the last step of a run that ends than its slots.
-        spare = np.full(num_micro * size - len(sources), -1, np.int32)
-        sources, legs = np.concatenate((sources, spare)), np.concatenate((legs, spare))
+        plan, size = part.plan, self._config.micro_batch_size
+        sources, legs, ordinals = self._own(part)
+        own_ordinals = plan.ordinals[part.slots]
+        # The first micro-batch of a start is waited for: it opens no blocks but its own.
+        opened = self._open_together(part, later) if self._has_begun else None
         first = 0
-        while first < num_micro:
-            # The first micro-batch of a start is waited for: it opens no blocks but its own.
+        while first < part.num_micro:
             group = max(1, GROUP_SEQUENCES // size) if self._has_begun else 1
             self._has_begun = True
             here = slice(first * size, (first + group) * size)
-            tables = self._tables(legs[here], ordinals[here])
-            for micro in range(first, min(first + group, num_micro)):
+            tables = self._tables(legs[here], ordinals[here]) if opened is None else opened.tables
+            before = -first if opened is None else opened.first_micro[plan.step]
+            for micro in range(first, min(first + group, part.num_micro)):
                 own = slice(micro * size, (micro + 1) * size)
-                made = self._written(sources[own], plan.ordinals[slots][own], micro - first, tables)
-                yield made.batch(self._config.outputs, plan.step, micro, num_micro)
+                made = self._written(sources[own], own_ordinals[own], before + micro, tables)
+                yield made.batch(self._config.outputs, plan.step, micro, part.num_micro)
             first += group
+
+    def _own(self, part: Part) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Ints]:
+        """Sources, legs and ordinals of the rows of a part; −1, −1 and 0 where nothing fills them."""
+        sources = part.plan.sources[part.slots]
+        legs, ordinals = self._courses.locate(sources, part.plan.ordinals[part.slots])
+        # A rank's part may be smaller than its micro-batches, and the last step of a run that ends than its slots.
+        missing = part.num_micro * self._config.micro_batch_size - len(sources)
+        if missing:
+            spare = np.full(missing, -1, np.int32)
+            sources, legs = np.concatenate((sources, spare)), np.concatenate((legs, spare))
+            ordinals = np.concatenate((ordinals, np.zeros(missing, np.int64)))
+        return sources, legs, ordinals
+
+    def _open_together(self, part: Part, later: Iterable[Part]) -> _Opened | None:
+        """The tables of a step among those of others, made now or with an earlier step; None where it stands alone."""
+        opened = self._opened
+        if opened is not None and opened.plans.get(part.plan.step) is part.plan:
+            return opened
+        self._opened = None
+        parts = [part, *later]
+        if len(parts) == 1:
+            return None
+        rows = [self._own(one) for one in parts]
+        first_micro = np.cumsum([0, *(one.num_micro for one in parts)]).tolist()
+        try:
+            tables = self._tables(*(np.concatenate([row[i] for row in rows]) for i in (1, 2)))
+        except HeadraceError:
+            return None  # Alone, each step tells of its own faults, and those before it are delivered.
+        steps = [one.plan.step for one in parts]
+        plans = {one.plan.step: one.plan for one in parts}
+        self._opened = _Opened(dict(zip(steps, first_micro, strict=False)), plans, tables)
+        return self._opened
 
     def cursors(self, plan: StepPlan, slots: slice) -> dict[int, Cursor]:
         """For each source in this rank's part: where its last sequence begins."""
@@ -193,7 +246,6 @@ class Assembler:
                 order if stored.count(dtype) == len(stored) else order[[stored[i] == dtype for i in order.tolist()]]
             )
             mine = rows[chosen]
-            self.bytes_read += int(mine[:, 3].sum()) * dtype.itemsize
             bounds = np.searchsorted(mine[:, 0], edges).tolist()
             tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, has_holes))
         return tables
@@ -226,6 +278,7 @@ class Assembler:
             if bad >= 0:
                 raise self._out_of_range(table, low + bad)
             made.num_trained += num_trained
+            self.bytes_read += int(table.rows[low:high, 3].sum()) * table.stored.itemsize
             if table.has_holes:
                 blocks = [table.blocks[i] for i in table.block_of[low:high].tolist()]
                 self.masked.add(table.rows[low:high], blocks, micro * len(sources), is_hole)

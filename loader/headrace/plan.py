@@ -7,6 +7,7 @@ the whole plan, which is cheap, and reads only its own part.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,28 +87,59 @@ def plan_step(
 
     Slots are sorted by (lane, source, ordinal), which keeps a rank on its own lanes; no token depends on the sort.
     """
-    accumulators = position.accumulators.copy()
-    chosen = np.empty(num_sequences, np.int32)
-    filled = num_sequences
-    if caps is None:
-        assign(weights, accumulators, chosen)
-    else:
-        filled = assign_capped(weights, accumulators, caps - position.counts, chosen)
-    chosen = chosen[:filled]
-    taken = np.bincount(chosen, minlength=len(weights)).astype(np.int64)
-    sources = np.repeat(np.arange(len(weights), dtype=np.int32), taken)
-    ordinals = np.empty(filled, np.int64)
-    lanes = np.empty(filled, np.int64)
+    return plan_steps(position, [(weights, num_sequences)], courses, caps)[0]
+
+
+def plan_steps(
+    position: Position, asked: Sequence[tuple[Ints, int]], courses: Courses, caps: Ints | None = None
+) -> list[StepPlan]:
+    """The plans of the steps from `position.step` on, as `plan_step` makes them one by one, in less time.
+
+    `asked` holds the weights in force and the global batch size of each.
+    """
+    num_sources, counts, accumulators = len(position.counts), position.counts, position.accumulators
+    taken = np.empty((len(asked), num_sources), np.int64)
+    afters = []
+    for number, (weights, num_sequences) in enumerate(asked):
+        accumulators = accumulators.copy()
+        chosen = np.empty(num_sequences, np.int32)
+        filled = num_sequences
+        if caps is None:
+            assign(weights, accumulators, chosen)
+        else:
+            filled = assign_capped(weights, accumulators, caps - counts, chosen)
+        taken[number] = np.bincount(chosen[:filled], minlength=num_sources)
+        counts = counts + taken[number]
+        afters.append(Position(position.step + number + 1, counts, accumulators))
+    sources, ordinals = _dealt(position, taken, courses)
+    plans, at = [], 0
+    for (weights, _), after, size in zip(asked, afters, taken.sum(axis=1).tolist(), strict=True):
+        own = slice(at, at + size)
+        plans.append(StepPlan(after.step - 1, sources[own], ordinals[own], weights, after))
+        at += size
+    return plans
+
+
+def _dealt(position: Position, taken: Ints, courses: Courses) -> tuple[npt.NDArray[np.int32], Ints]:
+    """Sources and ordinals of the slots of some steps, one step after the other, each in slot order.
+
+    `taken`: int64 (steps, K), sequences of each source in each.
+    """
+    sizes = taken.sum(axis=0)
+    sources = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    ordinals, lanes = np.empty(len(sources), np.int64), np.empty(len(sources), np.int64)
     at = 0
-    for k in np.flatnonzero(taken).tolist():
-        here = slice(at, at + int(taken[k]))
-        ordinals[here] = position.counts[k] + np.arange(taken[k])
+    for k in np.flatnonzero(sizes).tolist():
+        here = slice(at, at + int(sizes[k]))
+        ordinals[here] = np.arange(position.counts[k], position.counts[k] + sizes[k])
         lanes[here] = courses[k].lanes_of(ordinals[here])
         at = here.stop
-    # Sources and ordinals ascend already, so one stable sort by lane gives (lane, source, ordinal).
+    if len(taken) > 1:
+        steps = np.repeat(np.tile(np.arange(len(taken)), len(sizes)), taken.T.reshape(-1))
+        lanes += steps * (int(lanes.max(initial=0)) + 1)
+    # Sources and ordinals ascend already, so one stable sort by lane gives (step, lane, source, ordinal).
     slots = np.argsort(lanes, kind="stable")
-    after = Position(position.step + 1, position.counts + taken, accumulators)
-    return StepPlan(position.step, sources[slots], ordinals[slots], weights, after)
+    return sources[slots], ordinals[slots]
 
 
 def size_at(sizes: BatchSizes, step: int) -> int:

@@ -129,6 +129,7 @@ class Run:
             tokens_a_sequence=None if self._telemetry is None else data.config.seq_len * self._counts,
             ending=data.ending(),
             collate=data.config.collate,
+            opens_ahead=not any(data.fetched_legs),
         )
         self._fetcher = self._fetch_ahead(blocks)
         if world.rank == 0:

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.agreement import Seals
-from headrace.assemble import Assembler, Cursor
+from headrace.assemble import GROUP_SEQUENCES, Assembler, Cursor, Part
 from headrace.batch import Batch
 from headrace.courses import Courses
 from headrace.ends import Ending
 from headrace.errors import StateError
 from headrace.mix import Revision, revision_at, weight_array
-from headrace.plan import BatchSizes, Position, StepPlan, micro_batches, plan_step, rank_slots, size_at
+from headrace.plan import BatchSizes, Position, StepPlan, micro_batches, plan_steps, rank_slots, size_at
 from headrace.telemetry.port import MaskedPlace, SourceSample
 
 Ints = npt.NDArray[np.int64]
@@ -76,8 +79,15 @@ class Stream:
         tokens_a_sequence: int | None,
         ending: Ending | None = None,
         collate: Callable[[Batch], Any] | None = None,
+        opens_ahead: bool = False,
     ) -> None:
-        """`tokens_a_sequence`: what each delivered sequence counts in reports; None where nothing is reported."""
+        """What the arguments do not say themselves.
+
+        Args:
+            tokens_a_sequence: what each delivered sequence counts in reports; None where nothing is reported.
+            opens_ahead: whether to plan and open several small steps together, for data that costs little to open.
+                What is delivered doesn't depend on it: a change of the mix has those that come after it planned anew.
+        """
         self._base = list(log)
         self._log = list(log)
         self._seals = seals
@@ -91,6 +101,9 @@ class Stream:
         self._tokens_a_sequence = tokens_a_sequence
         self._ending = ending
         self._collate = collate
+        self._opens_ahead = opens_ahead
+        self._guessed: deque[StepPlan] = deque()
+        "plans of the next steps, as long as nothing is agreed that they don't know of"
         self._lock = threading.Lock()
         self._positions = {start.step: start}
         self._next = start
@@ -109,15 +122,15 @@ class Stream:
             self.on_planned(plan)
             before = self._counted()
             held: Batch | None = None
-            slots = self.slots(plan.step)
-            for batch in self._assembler.batches(plan, slots, self.num_micro(plan.step)):
+            part = self._part(plan)
+            for batch in self._assembler.batches(part, map(self._part, self._guessed)):
                 if batch.last_of_step:
                     held = batch
                 else:
                     yield Item(batch, self._given(batch), None)
             assert held is not None
             counted = [after - so_far for after, so_far in zip(self._counted(), before, strict=True)]
-            yield Item(held, self._given(held), self._finished(plan, slots, *counted))
+            yield Item(held, self._given(held), self._finished(plan, part.slots, *counted))
 
     def position(self, step: int) -> Position:
         """The position before `step`.
@@ -153,14 +166,29 @@ class Stream:
         """Micro-batches of a step, on every rank."""
         return micro_batches(size_at(self._batch_sizes, step), self._micro_batch_size, self._dp_size)
 
+    def _part(self, plan: StepPlan) -> Part:
+        """This rank's part of a step."""
+        return Part(plan, self.slots(plan.step), self.num_micro(plan.step))
+
     def guess(self, position: Position) -> StepPlan | None:
         """The plan of the step at `position` as it is if the mix stays as it is; None where the run has ended."""
-        caps = None if self._ending is None else self._ending.clamps
-        size = size_at(self._batch_sizes, position.step)
-        plan = plan_step(position, self.weights(position.step), size, self._courses, caps)
-        if self._ending is not None and self._ending.is_over(plan.after.counts, len(plan.sources), size):
-            return None
-        return plan
+        plans = self._guess(position, 1)
+        return plans[0] if plans else None
+
+    def _guess(self, position: Position, num_steps: int) -> list[StepPlan]:
+        """`guess`, for up to `num_steps` steps; fewer where the run ends within them."""
+        steps = range(position.step, position.step + num_steps)
+        newest = self._log[-1]
+        is_settled = newest.from_step + newest.ramp_steps <= position.step
+        now = self.weights(position.step)
+        asked = [(now if is_settled else self.weights(step), size_at(self._batch_sizes, step)) for step in steps]
+        plans = plan_steps(position, asked, self._courses, None if self._ending is None else self._ending.clamps)
+        if self._ending is None:
+            return plans
+        return list(takewhile(partial(self._goes_on, self._ending), plans))
+
+    def _goes_on(self, ending: Ending, plan: StepPlan) -> bool:
+        return not ending.is_over(plan.after.counts, len(plan.sources), size_at(self._batch_sizes, plan.step))
 
     def _given(self, batch: Batch) -> Any:
         """What the training loop gets for a batch."""
@@ -211,13 +239,21 @@ class Stream:
         if len(self._base) + len(agreed) != len(self._log):
             with self._lock:
                 self._log = [*self._base, *agreed]
-        plan = self.guess(position)
-        if plan is None:
+            self._guessed.clear()
+        if not self._guessed:
+            self._guessed.extend(self._guess(position, self._num_ahead(position.step)))
+        if not self._guessed:
             return None
+        plan = self._guessed.popleft()
         with self._lock:
             self._positions[plan.after.step] = plan.after
         self._next = plan.after
         return plan
+
+    def _num_ahead(self, step: int) -> int:
+        """Steps to plan together: as many as make a group for the assembler."""
+        sequences = self.num_micro(step) * self._micro_batch_size
+        return max(1, GROUP_SEQUENCES // sequences) if self._opens_ahead else 1
 
 
 class Waits:

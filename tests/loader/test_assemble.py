@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from headrace.assemble import GROUP_SEQUENCES, Assembler
+from headrace.assemble import GROUP_SEQUENCES, Assembler, Part
 from headrace.config import parse_config
 from headrace.courses import Courses
 from headrace.data import Data, open_data
@@ -130,7 +130,7 @@ def test_batches_equal_the_reference(corpus: Corpus, options: dict[str, Any]) ->
     reference = Reference(data)
     size = data.config.batch_sizes[0][1]
     for plan in plans(data, orders, 2 if size > 12 else 12):
-        batches = list(assembler.batches(plan, slice(0, size), size // data.config.micro_batch_size))
+        batches = list(assembler.batches(Part(plan, slice(0, size), size // data.config.micro_batch_size)))
         assert [batch.micro_step for batch in batches] == list(range(len(batches)))
         slots = iter(zip(plan.sources.tolist(), plan.ordinals.tolist(), strict=True))
         for batch in batches:
@@ -153,8 +153,10 @@ def test_batches_equal_the_reference(corpus: Corpus, options: dict[str, Any]) ->
 def test_ranks_parts_are_the_whole_batch(corpus: Corpus) -> None:
     data = data_of(corpus)
     for plan in plans(data, data.orders(), 4):
-        whole = list(assembler_of(data)[0].batches(plan, slice(0, 12), 3))
-        parts = [batch for r in range(3) for batch in assembler_of(data)[0].batches(plan, slice(4 * r, 4 * r + 4), 1)]
+        whole = list(assembler_of(data)[0].batches(Part(plan, slice(0, 12), 3)))
+        parts = [
+            batch for r in range(3) for batch in assembler_of(data)[0].batches(Part(plan, slice(4 * r, 4 * r + 4), 1))
+        ]
         assert torch.equal(torch.cat([b.input_ids for b in whole]), torch.cat([b.input_ids for b in parts]))
         assert all(batch.last_of_step for batch in parts)
 
@@ -181,7 +183,7 @@ def test_bytes_read_are_those_of_the_stored_tokens(corpus: Corpus) -> None:
     assembler, orders = assembler_of(data)
     plan = plans(data, orders, 1)[0]
     assert assembler.bytes_read == 0
-    list(assembler.batches(plan, slice(0, 12), 3))
+    list(assembler.batches(Part(plan, slice(0, 12), 3)))
     sizes = np.array([2, 8, 4])[plan.sources]
     assert assembler.bytes_read == int(sizes.sum()) * L
 
@@ -199,7 +201,7 @@ def test_a_sequence_of_nothing_but_padding_has_no_cursor(tmp_path: Path) -> None
     empty = 0
     for n in range(number):
         one = StepPlan(0, whole.sources[n : n + 1], whole.ordinals[n : n + 1], whole.weights, whole.after)
-        (batch,) = assembler.batches(one, slice(0, 1), 1)
+        (batch,) = assembler.batches(Part(one, slice(0, 1), 1))
         cursor = assembler.cursors(one, slice(0, 1))[0]
         assert (cursor.file is None) == (cursor.row is None) == (batch.num_trained_tokens == 0)
         assert cursor.sequences == 1

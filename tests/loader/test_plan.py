@@ -16,6 +16,7 @@ from headrace.plan import (
     check_batch,
     micro_batches,
     plan_step,
+    plan_steps,
     rank_slots,
     size_at,
     steps_within,
@@ -70,6 +71,26 @@ def test_a_plan_never_changes_the_position_it_starts_from() -> None:
     assert start.counts.tolist() == start.accumulators.tolist() == [0, 0, 0]
     assert np.array_equal(first.ordinals, second.ordinals)
     assert np.array_equal(first.sources, second.sources)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 6), st.lists(st.integers(1, 40), min_size=1, max_size=8), st.booleans(), st.data())
+def test_steps_planned_together_are_those_planned_one_by_one(
+    k: int, sizes: list[int], is_finite: bool, data: st.DataObject
+) -> None:
+    orders = orders_of(k)
+    asked = [(data.draw(strategies.weights_ppm(k)), size) for size in sizes]
+    caps = np.array([7 * (n + 1) for n in range(k)]) if is_finite else None
+    together = plan_steps(Position.start(k), asked, orders, caps)
+    position = Position.start(k)
+    for (weights, size), plan in zip(asked, together, strict=True):
+        alone = plan_step(position, weights, size, orders, caps)
+        assert (plan.step, plan.after.step) == (alone.step, alone.after.step)
+        for name in ("sources", "ordinals", "weights"):
+            assert np.array_equal(getattr(plan, name), getattr(alone, name))
+        assert np.array_equal(plan.after.counts, alone.after.counts)
+        assert np.array_equal(plan.after.accumulators, alone.after.accumulators)
+        position = alone.after
 
 
 @settings(deadline=None, max_examples=60)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from headrace.assemble import Assembler
 from headrace.config import parse_config
 from headrace.data import Data, open_data
-from headrace.errors import StateError
+from headrace.errors import ShardError, StateError
 from headrace.mix import PPM, Revision
 from headrace.plan import Position
 from headrace.stream import Item, Stream, Waits
@@ -37,21 +38,31 @@ class Ahead:
         return self._revisions
 
 
-def stream_of(data: Data, seals: Ahead, dp_rank: int = 0, dp_size: int = 1, *, counts: int | None = None) -> Stream:
+def stream_of(
+    data: Data,
+    seals: Ahead,
+    dp_rank: int = 0,
+    dp_size: int = 1,
+    *,
+    counts: int | None = None,
+    opens_ahead: bool = False,
+    batch_size: int = 12,
+) -> Stream:
     orders, blocks = data.orders(), data.blocks()
     courses = data.courses(orders)
     return Stream(
-        start=Position.start(2),
+        start=Position.start(len(data.config.names)),
         log=[Revision("config:1", 0, data.weights_ppm)],
         seals=seals,
         courses=courses,
         names=data.config.names,
         assembler=Assembler(data.config, data.manifests, courses, data.pieces(orders, blocks), blocks),
-        batch_sizes=((0, 12),),
+        batch_sizes=((0, batch_size),),
         micro_batch_size=data.config.micro_batch_size,
         dp_rank=dp_rank,
         dp_size=dp_size,
         tokens_a_sequence=counts,
+        opens_ahead=opens_ahead,
     )
 
 
@@ -104,6 +115,48 @@ def test_a_change_that_is_known_early_touches_only_its_own_steps(data: Data) -> 
     assert stream.weights(1).tolist() == [500_000, 500_000]
     assert stream.weights(2).tolist() == [0, PPM]
     assert [revision.id for revision in stream.log] == ["config:1", "service:2"]
+
+
+class Late(Ahead):
+    """Seals that are agreed no sooner than the step they begin at."""
+
+    def through(self, step: int) -> Sequence[Revision]:
+        return [revision for revision in super().through(step) if revision.from_step <= step]
+
+
+@pytest.mark.parametrize("dp_size", [1, 3])
+def test_steps_that_are_opened_together_are_those_of_one_after_the_other(data: Data, dp_size: int) -> None:
+    """A change that comes in the middle of them, and a ramp, included."""
+    changes = Revision("service:2", 4, {"web": 0, "code": PPM}), Revision("service:3", 9, {"web": PPM, "code": 0}, 7)
+    alone, together = (
+        stream_of(data, Late(*changes), dp_size - 1, dp_size, opens_ahead=opens_ahead) for opens_ahead in (False, True)
+    )
+    for one, other in zip(steps(alone.items(), 20), steps(together.items(), 20), strict=True):
+        for expected, item in zip(one, other, strict=True):
+            assert item.batch.input_ids.tolist() == expected.batch.input_ids.tolist()
+            assert item.batch.source.tolist() == expected.batch.source.tolist()
+        assert one[-1].finished is not None
+        assert other[-1].finished is not None
+        assert other[-1].finished.revision == one[-1].finished.revision
+        assert other[-1].finished.bytes_read == one[-1].finished.bytes_read
+        step = one[-1].finished.plan.after.step
+        assert together.position(step).counts.tolist() == alone.position(step).counts.tolist()
+        assert together.position(step).accumulators.tolist() == alone.position(step).accumulators.tolist()
+
+
+def test_a_shard_that_cannot_be_opened_stops_no_step_before_its_own(tmp_path: Path) -> None:
+    corpus = random_corpus(tmp_path, {"web": 400})
+    options = {"seq_len": 16, "global_batch_size": 4, "micro_batch_size": 4, "seed": 5, "eos_id": 0, "shuffle": False}
+    data = open_data(parse_config({"sources": corpus.sources(web=1), **options}))
+    sorted(tmp_path.rglob("*.arrow"))[1].unlink()
+    delivered = []
+    for opens_ahead in (False, True):
+        items = stream_of(data, Ahead(), opens_ahead=opens_ahead, batch_size=4).items()
+        delivered.append(0)
+        with pytest.raises(ShardError):
+            for _ in items:
+                delivered[-1] += 1
+    assert delivered[0] == delivered[1] > 1
 
 
 @pytest.mark.parametrize("dp_size", [1, 2, 3, 6])
