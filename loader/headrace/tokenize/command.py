@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import get_args
 
 from headrace.tokenize.options import (
-    MAX_DOCUMENT_BYTES,
     SHARD_BYTES,
     Compression,
     OnBad,
@@ -53,7 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--split-long", type=_at_least(1024), metavar="CHARS", help="encode longer documents in pieces")
     what.add_argument(
-        "--max-document", type=_size, default=MAX_DOCUMENT_BYTES, metavar="SIZE", help="longer ones are bad (64MiB)"
+        "--max-document",
+        type=_size,
+        metavar="SIZE",
+        help="longer ones are bad (64MiB; 8MiB for tokenizers that can't take one in pieces)",
     )
     what.add_argument("--pattern", help="how text is split, for a .tiktoken file: an encoding's name, or a regex")
     how = parser.add_argument_group("how it is made; changes no byte of it")

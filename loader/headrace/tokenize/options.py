@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final, Literal, get_args
 
 from headrace.errors import ConfigError
@@ -15,6 +15,8 @@ OnBad = Literal["error", "skip"]
 
 SHARD_BYTES: Final = 256_000_000
 MAX_DOCUMENT_BYTES: Final = 64 << 20
+MAX_WHOLE_BYTES: Final = 8 << 20
+"""of a document that its tokenizer needs whole: libraries take up to 100 bytes of memory for each of text"""
 MIN_SPLIT: Final = 1 << 10
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(k|m|g|ki|mi|gi)?b?", re.IGNORECASE)
@@ -35,15 +37,16 @@ class Options:
     "what `<|endoftext|>` inside a text is"
     split_long: int | None = None
     "characters from which on a document is encoded in pieces; None: never where that could change an id"
-    max_document_bytes: int = MAX_DOCUMENT_BYTES
-    "a longer line, row or file is bad input"
+    max_document_bytes: int | None = None
+    "a longer line, row or file is bad input; None: see `completed`"
 
     def check(self) -> None:
         """Raises ConfigError for a value that can't be."""
         if not self.text_column:
             raise ConfigError("--text-column is empty; it must name the column or key that holds the text")
         _at_least("--shard-size", self.shard_bytes, 1 << 10, "bytes")
-        _at_least("--max-document", self.max_document_bytes, 1, "bytes")
+        if self.max_document_bytes is not None:
+            _at_least("--max-document", self.max_document_bytes, 1, "bytes")
         if self.vocab_size is not None:
             _at_least("--vocab-size", self.vocab_size, 1, "entries")
         if self.split_long is not None:
@@ -54,6 +57,16 @@ class Options:
         ):
             if value not in allowed:
                 raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+
+    def completed(self, *, can_cut: bool) -> Options:
+        """These, with the most bytes of a document decided by whether the tokenizer takes it in pieces.
+
+        A worker stays below 1 GB then, beside the tokenizer itself.
+        """
+        if self.max_document_bytes is not None:
+            return self
+        in_pieces = can_cut or (self.split_long is not None and self.split_long <= MAX_WHOLE_BYTES)
+        return replace(self, max_document_bytes=MAX_DOCUMENT_BYTES if in_pieces else MAX_WHOLE_BYTES)
 
     def record(self) -> dict[str, str | int | None]:
         """The options as JSON."""

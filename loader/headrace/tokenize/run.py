@@ -61,6 +61,7 @@ def tokenize(
     found = find_tokenizer(tokenizer, pattern)
     encoder = open_encoder(found, special_tokens=options.special_tokens, threads=1)
     vocab_size = _vocab_size(found, encoder.vocab_size, options.vocab_size)
+    options = options.completed(can_cut=encoder.places("", 1) is not None)
     chosen = _engine(engine, workers, ray_address)
     name = _absolute(output)
     return _run(asked, found, options, vocab_size, name, on_bad, chosen, quiet=quiet)

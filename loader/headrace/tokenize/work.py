@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,7 @@ from headrace.formats.writer import ShardWriter
 from headrace.tokenize.encoders import Encoder
 from headrace.tokenize.folder import Folder
 from headrace.tokenize.options import OnBad, Options
+from headrace.tokenize.overlap import overlapped
 from headrace.tokenize.pieces import encode_documents
 from headrace.tokenize.reading import read_part
 from headrace.tokenize.reading.rows import Bad, BadFileError, Row, Wanted
@@ -32,6 +34,8 @@ from headrace.tokenize.units import Unit
 
 BATCH_CHARACTERS: Final = 1 << 18
 BATCH_ROWS: Final = 1 << 10
+MAX_CHARACTERS: Final = 1 << 21
+"encoded at once, however many the threads"
 MAX_RUNS: Final = 1 << 12
 MAX_NAMES: Final = 1 << 19
 "A shard of so many runs of rows, or so many characters in the names of inputs, is full: starts read that."
@@ -69,18 +73,20 @@ def tokenize_unit(place: Workplace, unit: Unit, on_bad: OnBad, told: Told) -> It
             return shard
 
         making = begin()
-        for group in _groups(_batches(unit, position, place), BATCH_CHARACTERS * place.threads):
+        groups = _groups(_batches(unit, position, place), _group_characters(place))
+        for group, (ids, lengths) in overlapped(partial(_encoded, place), groups, is_large=_is_large):
             if on_bad == "error":
                 _refuse_bad(group)
-            ids, lengths = _encoded(place, [row for batch in group for row in batch.rows])
             told(len(ids), sum(batch.text_bytes for batch in group))
+            row = token = 0
             for batch in group:
-                own, lengths = lengths[: len(batch.rows)], lengths[len(batch.rows) :]
+                own = lengths[row : row + len(batch.rows)]
+                row += len(batch.rows)
                 done = 0
                 while done < len(batch.rows):
                     taken = making.room(batch, own[done:])
-                    making.take(batch, done, own[done : done + taken], ids)
-                    ids = ids[int(own[done : done + taken].sum()) :]
+                    making.take(batch, done, own[done : done + taken], ids[token:])
+                    token += int(own[done : done + taken].sum())
                     done += taken
                     if done < len(batch.rows):
                         yield making.close(Position(batch.part, batch.skipped + done))
@@ -135,6 +141,7 @@ def _size(text: str) -> int:
 
 
 def _batches(unit: Unit, position: Position, place: Workplace) -> Iterator[_Batch]:
+    assert place.options.max_document_bytes is not None, "it is decided before a folder is begun"
     wanted = Wanted(place.options.text_column, place.options.max_document_bytes)
     for number in range(position.part, len(unit.parts)):
         part = unit.parts[number]
@@ -167,11 +174,23 @@ def _groups(batches: Iterator[_Batch], characters: int) -> Iterator[list[_Batch]
         yield group
 
 
-def _encoded(place: Workplace, rows: Sequence[Row]) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.int64]]:
-    """Ids of all rows one after the other, and how many each has: none without text."""
+def _group_characters(place: Workplace) -> int:
+    return min(BATCH_CHARACTERS * place.threads, MAX_CHARACTERS)
+
+
+def _is_large(group: Sequence[_Batch]) -> bool:
+    """Whether it holds a document that memory may not have room for beside others."""
+    return sum(batch.characters for batch in group) > 2 * MAX_CHARACTERS
+
+
+def _encoded(
+    place: Workplace, group: Sequence[_Batch]
+) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.int64]]:
+    """Ids of all rows of a group one after the other, and how many each has: none without text."""
+    rows = [row for batch in group for row in batch.rows]
     texts = [row for row in rows if isinstance(row, str) and row]
     ids, own = encode_documents(
-        place.encoder, texts, place.options.split_long, group_characters=BATCH_CHARACTERS * place.threads
+        place.encoder, texts, place.options.split_long, group_characters=_group_characters(place)
     )
     lengths = np.zeros(len(rows), np.int64)
     lengths[[number for number, row in enumerate(rows) if isinstance(row, str) and row]] = own

@@ -302,3 +302,29 @@ def test_a_compressed_shard_of_zstd_holds_the_same(raw_in_order: Path, tokenizer
         map(len, map(Path.read_bytes, shards(tmp_path / "none")))
     )
     assert compressed(b"", ".txt") == b""
+
+
+@pytest.mark.parametrize(
+    ("can_cut", "given", "split_long", "most"),
+    [
+        (True, None, None, 64 << 20),
+        (False, None, None, 8 << 20),
+        (False, None, 4096, 64 << 20),
+        (False, None, 64 << 20, 8 << 20),
+        (False, 1 << 30, None, 1 << 30),
+        (True, 100, None, 100),
+    ],
+)
+def test_a_document_that_a_tokenizer_needs_whole_is_bounded_by_memory(
+    can_cut: bool, given: int | None, split_long: int | None, most: int
+) -> None:
+    options = Options(max_document_bytes=given, split_long=split_long)
+    assert options.completed(can_cut=can_cut).max_document_bytes == most
+
+
+def test_a_document_too_long_for_a_tokenizer_that_takes_it_whole_is_named(sentences: str, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "long.jsonl", ["short", "x " * (5 << 20), "short too"])
+    with pytest.raises(SourceError, match="over the 8,388,608 of --max-document"):
+        tokenize(str(path), sentences, tmp_path / "out", workers=1)
+    summary = tokenize(str(path), sentences, tmp_path / "skipped", workers=1, on_bad="skip")
+    assert (summary.total.documents, summary.total.bad) == (2, 1)
