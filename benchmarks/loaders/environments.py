@@ -18,6 +18,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "torchdata": ("torchdata==0.11.0",),
     "megatron": ("megatron-core==0.16.1", "pybind11", "setuptools"),
     "webdataset": ("webdataset==1.0.2",),
+    "fms_fsdp": ("pyarrow==26.0.1", "transformers==5.23.0"),
 }
 """What is installed beside torch, numpy and psutil; the drivers of one environment share it."""
 

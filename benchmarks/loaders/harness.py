@@ -52,6 +52,8 @@ class Driver(Protocol):
 
     shares_state: bool
     "whether one rank's state is everybody's, so that a checkpoint of 8 ranks holds it once"
+    counts: bool
+    "whether a state is no more than a count of sequences, so that `state_at` can make any"
 
     def __init__(self, work: Work) -> None: ...
 
@@ -65,8 +67,11 @@ class Driver(Protocol):
     def state(self) -> Any:
         """What a checkpoint keeps of this rank; None where the loader has nothing."""
 
-    def load(self, state: Any) -> None:
-        """Go on from `state`."""
+    def load(self, states: list[Any]) -> None:
+        """Go on from what the ranks that saved kept, in their order; there may be more or fewer of them than now."""
+
+    def state_at(self, sequences: int) -> Any:
+        """The state after `sequences` of all ranks, where it `counts`."""
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         """Mix by other weights from the next batch that can; NotImplementedError where that can't be done."""
@@ -75,7 +80,9 @@ class Driver(Protocol):
 class Looping:
     """The part of a driver that a loader with a `state_dict` of its own does; the rest makes `_loader`."""
 
+    counts = False
     _loader: Any
+    _rank = int(os.environ.get("RANK", "0"))
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches, epoch after epoch."""
@@ -86,9 +93,17 @@ class Looping:
         """The loader's own state."""
         return self._loader.state_dict()
 
-    def load(self, state: Any) -> None:
-        """Have the loader go on from `state`."""
-        self._loader.load_state_dict(state)
+    def state_at(self, sequences: int) -> Any:
+        """Not without having been there."""
+        raise NotImplementedError
+
+    def load(self, states: list[Any]) -> None:
+        """Have the loader go on from its rank's state, or where there are fewer, from one of them."""
+        self._loader.load_state_dict(states[self._rank % len(states)])
+
+
+Make = Callable[[], Driver]
+"Makes the driver of a process; what it takes is part of what is measured."
 
 
 def with_labels(rows: npt.NDArray[np.integer[Any]]) -> Batch:
@@ -116,28 +131,35 @@ def offsets_of(corpus: Path, source: str) -> npt.NDArray[np.int64]:
     return offsets
 
 
+def own_bytes() -> int:
+    """Memory of this process and its children that is nobody else's: anonymous and shared, not pages of files."""
+    own = 0
+    for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            continue
+        own += sum(int(x.split()[1]) * 1024 for x in status.splitlines() if x.startswith(("RssAnon", "RssShmem")))
+    return own
+
+
 class _Memory(threading.Thread):
-    """The most memory that this process and its children had together."""
+    """The most that `own_bytes` was, seen ten times a second."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.own_bytes = 0
-        self._going = threading.Event()
+        self.most_bytes = 0
+        self._ended = threading.Event()
+        self.start()
 
     def run(self) -> None:
-        while not self._going.wait(0.1):
-            self.look()
+        while not self._ended.wait(0.1):
+            self.most_bytes = max(self.most_bytes, own_bytes())
 
-    def look(self) -> None:
-        """Count once; anonymous and shared memory, not pages of mapped files."""
-        own = 0
-        for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
-            try:
-                status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
-            except OSError:
-                continue
-            own += sum(int(x.split()[1]) * 1024 for x in status.splitlines() if x.startswith(("RssAnon", "RssShmem")))
-        self.own_bytes = max(self.own_bytes, own)
+    def end(self) -> int:
+        """Look once more; the most there was."""
+        self._ended.set()
+        return max(self.most_bytes, own_bytes())
 
 
 def _cpu_s() -> float:
@@ -170,12 +192,9 @@ def _check(batch: Batch, work: Work) -> None:
     assert ids.dtype == labels.dtype == torch.int64 and ids.shape == labels.shape == shape, (ids.shape, labels.shape)
 
 
-def _rate(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, Any]:
-    memory = _Memory()
-    memory.look()
-    before = memory.own_bytes
-    memory.start()
-    batches = iter(driver)
+def _rate(make: Make, work: Work, args: argparse.Namespace) -> dict[str, Any]:
+    """Tokens a second, CPU, and when the first batch was there, counted from when the process was started."""
+    batches = iter(make())
     _check(next(batches), work)
     first_batch_s = time.time() - args.began
     until = time.perf_counter() + args.warm
@@ -184,58 +203,67 @@ def _rate(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, Any
     began, cpu, tokens = time.perf_counter(), _cpu_s(), 0
     while (took := time.perf_counter() - began) < args.seconds:
         tokens += next(batches)[0].numel()
-    memory.look()
     return {
         "first_batch_s": first_batch_s,
         "tokens_per_s": tokens / took,
         "cpu_ns_per_token": (_cpu_s() - cpu) / tokens * 1e9,
-        "peak_own_bytes": memory.own_bytes - before,
     }
 
 
-def _save(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, Any]:
-    """Go to a position, keep the state, and the rows that come after it."""
-    batches, done, began = iter(driver), 0, time.perf_counter()
+def _save(make: Make, work: Work, args: argparse.Namespace) -> dict[str, Any]:
+    """Go to a position; keep the state, the rows that come after it, and where those before it were from."""
+    memory, driver = _Memory(), make()
+    batches, done, began, sources = iter(driver), 0, time.perf_counter(), np.zeros(len(SOURCES), np.int64)
     while done < args.sequences:
-        done += len(next(batches)[0]) * work.world_size
+        ids, _ = next(batches)
+        done += len(ids) * work.world_size
+        sources += np.bincount(_sources(ids), minlength=len(SOURCES))
         if time.perf_counter() - began > args.limit:
-            return {"reached": done, "state_bytes": None}
-    state = driver.state()
+            return {"error": f"at sequence {done:,} after {args.limit:g} s"}
+    most_bytes, state = memory.end(), driver.state()
+    kept = pickle.dumps(state)  # now, since some states are what the loader goes on to work with
     after = [_crcs(next(batches)[0]) for _ in range(args.batches)]
-    (args.file / str(work.rank) if args.file.is_dir() else args.file).write_bytes(
-        pickle.dumps({"state": state, "after": after})
-    )
-    size = None if state is None else len(pickle.dumps(state))
-    return {"reached": done, "state_bytes": size, "shares_state": driver.shares_state, "after": after}
+    _file(args.file, work.rank).write_bytes(pickle.dumps({"state": kept, "after": after}))
+    return {
+        "reached": done,
+        "state_bytes": None if state is None else len(kept),
+        "shares_state": driver.shares_state,
+        "counts": driver.counts and driver.state_at(done) == pickle.loads(kept),
+        "peak_own_bytes": most_bytes,
+        "sources": sources.tolist(),
+        "after": after,
+    } | ({} if work.world_size > 1 else {"changed": _changed(driver, batches)})
 
 
-def _resume(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, Any]:
-    file = args.file
-    if file.is_dir():  # a file a rank of the run that saved
-        file /= str(work.rank % len(list(file.iterdir())))
-    kept = pickle.loads(file.read_bytes())
+def _file(folder: Path, rank: int) -> Path:
+    """What a rank keeps."""
+    return folder / f"{rank:03d}"
+
+
+def _resume(make: Make, work: Work, args: argparse.Namespace) -> dict[str, Any]:
+    """Go on from what all ranks kept, or, without, from a state that counts up to a position."""
+    kept = [pickle.loads(file.read_bytes()) for file in sorted(args.file.iterdir())] if args.file else []
     began = time.perf_counter()
-    driver.load(kept["state"])
+    driver = make()
+    driver.load([pickle.loads(one["state"]) for one in kept] or [driver.state_at(args.sequences)])
     batches = iter(driver)
     first = next(batches)
     took = time.perf_counter() - began
     after = [_crcs(first[0]), *(_crcs(next(batches)[0]) for _ in range(args.batches - 1))]
-    return {"resume_s": took, "same": after == kept["after"], "after": after}
+    return {"resume_s": took, "same": bool(kept) and after == kept[work.rank % len(kept)]["after"], "after": after}
 
 
-def _rows(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, Any]:
-    """The rows of each batch and where they are from."""
-    batches = iter(driver)
-    seen = [next(batches)[0] for _ in range(args.batches)]
-    return {"rows": [_crcs(ids) for ids in seen], "sources": [_sources(ids) for ids in seen]}
+def _rows(make: Make, work: Work, args: argparse.Namespace) -> dict[str, Any]:
+    """The rows of each batch."""
+    batches = iter(make())
+    return {"rows": [_crcs(next(batches)[0]) for _ in range(args.batches)]}
 
 
-def _changed(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, Any]:
+def _changed(driver: Driver, batches: Iterator[Batch]) -> dict[str, Any]:
     """Shares of the sources before and after their weights are turned round while the loader runs."""
-    batches = iter(driver)
 
     def counts() -> npt.NDArray[np.int64]:
-        return np.bincount([one for _ in range(args.batches) for one in _sources(next(batches)[0])], minlength=3)
+        return np.bincount([one for _ in range(100) for one in _sources(next(batches)[0])], minlength=len(SOURCES))
 
     before = counts()
     try:
@@ -248,12 +276,11 @@ def _changed(driver: Driver, work: Work, args: argparse.Namespace) -> dict[str, 
     return {"can": bool(can), "before": before.tolist(), "after": after.tolist()}
 
 
-_MODES: dict[str, Callable[[Driver, Work, argparse.Namespace], dict[str, Any]]] = {
+_MODES: dict[str, Callable[[Make, Work, argparse.Namespace], dict[str, Any]]] = {
     "rate": _rate,
     "save": _save,
     "resume": _resume,
     "rows": _rows,
-    "changed": _changed,
 }
 
 
@@ -292,7 +319,7 @@ def main(driver: type[Driver]) -> None:
         told: dict[str, Any] = {"prepare_s": time.perf_counter() - began}
     else:
         _join(work)
-        told = _MODES[args.mode](driver(work), work, args)
+        told = _MODES[args.mode](lambda: driver(work), work, args)
     print(json.dumps(told), flush=True)
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         # Rank 0 holds the store that the others may still ask.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.loaders.entries import LIMITS, Entry
-from benchmarks.loaders.harness import WEIGHTS
-from benchmarks.loaders.processes import Bench, import_torch_s
+from benchmarks.loaders.harness import SEQ_LEN, WEIGHTS
+from benchmarks.loaders.processes import Bench, bare
 
 GLOBAL_BATCH = 16
 "sequences of a step where worlds are compared"
@@ -23,33 +23,39 @@ STEPS = 8
 "that are compared"
 NEAR, FAR = 10_000, 1_000_000
 "sequences at which loaders are resumed"
+NEAR_S, FAR_S, QUICK_S = 60.0, 40.0, 6.0
+"seconds that the way there may take; to the far one, a loader whose state is a count needs none"
 WORKERS = (0, 2)
 
 Say = Callable[[str], None]
-Results = dict[str, dict[str, Any]]
+Told = dict[str, Any]
+Results = dict[str, Told]
 
 
 def measure(bench: Bench, entries: Sequence[Entry], *, rounds: int, seconds: float, quick: bool, say: Say) -> Results:
     """All results by loader; a figure that could not be had is an `error` in its place."""
-    results: Results = {entry.name: {"reads": entry.reads, "mixes": entry.mixes} for entry in (*LIMITS, *entries)}
+    results: Results = {entry.name: _about(entry) for entry in (*LIMITS, *entries)}
     for entry in entries:
         say(f"{entry.name}: format")
         results[entry.name]["prepare"] = prepare(bench, entry)
     rates(bench, [*LIMITS, *entries], results, rounds=rounds, seconds=seconds, say=say)
     for entry in entries:
-        say(f"{entry.name}: state, shares, resume, worlds")
+        say(f"{entry.name}: state, shares, resume")
         mine = results[entry.name]
-        mine["near"] = resume(bench, entry, NEAR, limit_s=40 if quick else 90)
-        mine["shares"] = share_error(bench, entry)
-        mine["changed"] = bench.run(entry, "changed", batches=100)[0]
+        mine |= near(bench, entry, mine, QUICK_S if quick else NEAR_S)
         if not quick:
-            mine["far"] = resume(bench, entry, FAR, limit_s=90)
-        mine["worlds"] = same_stream(bench, entry, (2, 4) if quick else (2, 4, 8))
-        mine["elastic"] = elastic(bench, entry)
+            mine["far"] = far(bench, entry, mine)
+            say(f"{entry.name}: the same at other numbers of ranks")
+            mine["worlds"] = same_stream(bench, entry, (2, 4, 8))
+            mine["elastic"] = elastic(bench, entry)
     return results
 
 
-def prepare(bench: Bench, entry: Entry) -> dict[str, Any]:
+def _about(entry: Entry) -> Told:
+    return {"reads": entry.reads, "mixes": entry.mixes, "packs": entry.packs, "makes": entry.makes}
+
+
+def prepare(bench: Bench, entry: Entry) -> Told:
     """Seconds and bytes of making the loader's format, measured when it was made."""
     folder = bench.prepared(entry)
     told = folder.with_suffix(".json")
@@ -63,76 +69,122 @@ def prepare(bench: Bench, entry: Entry) -> dict[str, Any]:
         figures["bytes"] = sum(status.st_size for status in made if status.st_nlink == 1)
         folder.parent.mkdir(parents=True, exist_ok=True)
         told.write_text(json.dumps(figures))
-    kept: dict[str, Any] = json.loads(told.read_text())
+    kept: Told = json.loads(told.read_text())
     return kept
 
 
 def rates(bench: Bench, entries: Sequence[Entry], results: Results, *, rounds: int, seconds: float, say: Say) -> None:
-    """Tokens a second, CPU, first batch and memory: medians of `rounds`, by number of workers."""
-    seen: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    """Tokens a second, CPU and first batch: medians of `rounds`, by number of workers."""
+    seen: dict[tuple[str, int], list[Told]] = {}
     for number in range(rounds):
+        import_s: dict[str, float] = {}
         for entry in entries:
+            if entry.environment not in import_s:
+                import_s[entry.environment] = bare(entry.environment)["import_s"]
             for workers in (0,) if entry.is_limit else WORKERS:
                 say(f"round {number + 1} of {rounds}: {entry.name}, {workers} workers")
-                (told,) = bench.run(entry, "rate", workers=workers, seconds=seconds, limit_s=90)
+                (told,) = bench.run(entry, "rate", workers=workers, seconds=seconds, warm=entry.warm_s, limit_s=60)
                 if "error" not in told:
-                    told["first_batch_s"] -= import_torch_s(entry)
+                    alone_s = import_s[entry.environment]
+                    told |= {"import_torch_s": alone_s, "beyond_torch_s": told["first_batch_s"] - alone_s}
                 seen.setdefault((entry.name, workers), []).append(told)
     for (name, workers), told_all in seen.items():
-        good = [told for told in told_all if "error" not in told]
-        results[name][f"workers_{workers}"] = (
-            {key: statistics.median(told[key] for told in good) for key in good[0]} | {"rounds": len(good)}
-            if good
-            else told_all[-1]
-        )
+        results[name][f"workers_{workers}"] = medians(told_all)
 
 
-def resume(bench: Bench, entry: Entry, sequences: int, *, limit_s: float) -> dict[str, Any]:
-    """Run to a position, keep the state, go on from it in a new process: is it the same, how long until a batch?"""
+FIGURES = ("prepare", *(f"workers_{workers}" for workers in WORKERS), "near", "memory", "shares", "changed")
+RANKS = ("far", "worlds", "elastic")
+"what a quick run leaves out"
+
+
+def failed(entry: Entry, reason: str, *, quick: bool) -> Told:
+    """The row of a loader that could not be installed."""
+    return _about(entry) | {key: {"error": reason} for key in (*FIGURES, *(() if quick else RANKS))}
+
+
+def medians(told_all: Sequence[Told]) -> Told:
+    """Of each figure over the rounds that worked, with how many they were; else what went wrong last."""
+    good = [told for told in told_all if "error" not in told]
+    if not good:
+        return told_all[-1]
+    return {key: statistics.median(told[key] for told in good) for key in good[0]} | {"rounds": len(good)}
+
+
+def near(bench: Bench, entry: Entry, mine: Told, limit_s: float) -> Told:
+    """Run to 10,000 sequences and go on from there in a new process: `near`, `memory`, `shares`, `changed`."""
+    groups = ("near", "memory", "shares", "changed")
+    if too_far := _too_far(mine, NEAR, limit_s):
+        return dict.fromkeys(groups, too_far)
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as folder:
-        kept = Path(folder) / "state"
-        (saved,) = bench.run(entry, "save", sequences=sequences, file=kept, limit=limit_s, limit_s=limit_s + 60)
-        if "error" in saved:
-            return saved
-        if not kept.exists():
-            return {"error": f"at {saved['reached']} sequences after {limit_s:g} s"}
-        (went_on,) = bench.run(entry, "resume", file=kept, limit_s=limit_s + 60)
-        if "error" in went_on:
-            return went_on
-    states = 1 if saved["shares_state"] else 8
-    size = saved["state_bytes"]
+        saved, went_on = _there_and_on(bench, entry, Path(folder), NEAR, 2 * NEAR_S)
+    if "error" in saved:
+        return dict.fromkeys(groups, saved)
+    counts = np.array(saved["sources"])
+    off = float(np.abs(counts - counts.sum() * np.array(WEIGHTS)).max())
     return {
-        "resume_s": went_on["resume_s"],
-        "same": went_on["same"],
-        "state_bytes_8_ranks": None if size is None else states * size,
+        "near": went_on | {"counts": saved["counts"], "state_bytes_8_ranks": _of_8_ranks(saved)},
+        "memory": {"own_bytes": saved["peak_own_bytes"] - bare(entry.environment)["own_bytes"]},
+        "shares": {"error_sequences": off} if entry.mixes else {},
+        "changed": saved["changed"],
     }
 
 
-def share_error(bench: Bench, entry: Entry) -> dict[str, Any]:
-    """By how many sequences the worst source is off its weight after the first 10,000."""
-    (told,) = bench.run(entry, "rows", batches=NEAR // 8, limit_s=150)
-    if "error" in told:
-        return told
-    counts = np.bincount(np.concatenate(told["sources"]), minlength=len(WEIGHTS))
-    return {"error_sequences": float(np.abs(counts - counts.sum() * np.array(WEIGHTS)).max())}
+def _too_far(mine: Told, sequences: int, limit_s: float) -> Told | None:
+    """Why a position isn't gone to, at the rate that was measured."""
+    rate = mine["workers_0"].get("tokens_per_s")
+    if rate is None:
+        return {"error": mine["workers_0"]["error"]}
+    way_s = sequences * SEQ_LEN / rate
+    return {"why": f"not measured: {way_s:,.0f} s to get there at its rate"} if way_s > limit_s else None
 
 
-def same_stream(bench: Bench, entry: Entry, worlds: Sequence[int]) -> dict[str, Any]:
+def _there_and_on(bench: Bench, entry: Entry, folder: Path, sequences: int, limit_s: float) -> tuple[Told, Told]:
+    (saved,) = bench.run(entry, "save", sequences=sequences, file=folder, limit=limit_s, limit_s=limit_s + 30)
+    if "error" in saved:
+        return saved, saved
+    (went_on,) = bench.run(entry, "resume", file=folder, limit_s=60)
+    went_on.pop("after", None)
+    return saved, went_on
+
+
+def _of_8_ranks(saved: Told) -> int | None:
+    size: int | None = saved["state_bytes"]
+    return None if size is None else size * (1 if saved["shares_state"] else 8)
+
+
+def far(bench: Bench, entry: Entry, mine: Told) -> Told:
+    """Going on at 1,000,000 sequences: from a state that counts so far, else from one of a run up to there."""
+    if "error" in mine["near"]:
+        return {"error": mine["near"]["error"]}
+    if mine["near"].get("counts"):
+        (went_on,) = bench.run(entry, "resume", sequences=FAR, limit_s=3 * FAR_S)
+        return went_on if "error" in went_on else {"resume_s": went_on["resume_s"], "counted": True}
+    if too_far := _too_far(mine, FAR, FAR_S):
+        return too_far
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as folder:
+        _, went_on = _there_and_on(bench, entry, Path(folder), FAR, 3 * FAR_S)
+    return went_on
+
+
+def same_stream(bench: Bench, entry: Entry, worlds: Sequence[int]) -> Told:
     """Whether each step has the same sequences, whatever the number of ranks that share them."""
-    steps = []
+    first: list[list[int]] | None = None
     for world_size in worlds:
         told = bench.run(entry, "rows", world_size=world_size, batch_size=GLOBAL_BATCH // world_size, batches=STEPS)
         failed = [one["error"] for one in told if "error" in one]
         if failed:
             return {"error": failed[0]}
-        steps.append(_steps([one["rows"] for one in told]))
-    return {"same": all(one == steps[0] for one in steps)}
+        steps = _steps([one["rows"] for one in told])
+        first = first or steps
+        if steps != first:
+            return {"same": False, "differs_at": world_size}
+    return {"same": True}
 
 
-def elastic(bench: Bench, entry: Entry) -> dict[str, Any]:
+def elastic(bench: Bench, entry: Entry) -> Told:
     """Whether a state of 2 ranks goes on at 4 with the steps that 2 would have had.
 
-    Rank r of 4 gets the state of rank r modulo 2, which is what there is.
+    Each rank is given the states of both.
     """
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as folder:
         options = {"batches": STEPS, "file": folder}

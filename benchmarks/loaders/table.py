@@ -1,113 +1,127 @@
-"""The results as tables in Markdown, and the bars that they are held against."""
+"""The results as tables in Markdown, with what stands behind each figure that is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
-Loaders = dict[str, dict[str, Any]]
-Cell = Callable[[dict[str, Any]], str]
-NOTHING = "–"
-"where a loader has no such thing; ✗ where it failed"
+Told = dict[str, Any]
+Loaders = dict[str, Told]
+Cell = Callable[[Told], str]
+Columns = tuple[tuple[str, Cell], ...]
+
+NOTHING, FAILED = "–", "✗"
+"where a loader has no such thing or it was not measured; where it failed"
+RANDOM = "mapped, random rows"
+"the limit that others are held against"
 
 
-def _number(path: str, show: Callable[[float], str]) -> Cell:
-    """The figure at a dotted path."""
-
-    def cell(told: dict[str, Any]) -> str:
-        value: Any = told
-        for part in path.split("."):
-            if not isinstance(value, dict) or value.get(part) is None:
-                return "✗" if isinstance(value, dict) and "error" in value else NOTHING
-            value = value[part]
-        return show(value)
-
-    return cell
+def at(told: Told, path: str) -> Any:
+    """The value at a dotted path; None where there is none."""
+    value: Any = told
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
-def _yes(path: str) -> Cell:
-    return _number(path, lambda value: "yes" if value else "no")
+def as_markdown(loaders: Loaders) -> str:
+    """Two tables, of how fast and of what comes back, and why something is missing in them."""
+    limit = at(loaders.get(RANDOM, {}), "workers_0.tokens_per_s")
+    resuming = {name: told for name, told in loaders.items() if "near" in told}
+    parts = (table(loaders, speed(limit)), table(resuming, STATE), "\n".join(missing(loaders)))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _mega(value: float) -> str:
-    return f"{value / 1e6:,.1f}"
+def table(loaders: Loaders, columns: Columns) -> str:
+    """A row a loader."""
+    head = "| loader | " + " | ".join(name for name, _ in columns) + " |"
+    rule = "| --- |" + " ---: |" * len(columns)
+    rows = (f"| {name} | " + " | ".join(show(told) for _, show in columns) + " |" for name, told in loaders.items())
+    return "\n".join((head, rule, *rows))
+
+
+def missing(loaders: Loaders) -> Iterable[str]:
+    """A line for each reason why a loader has no figure, or answers with no."""
+    for name, told in loaders.items():
+        reasons: dict[str, list[str]] = {}
+        for what, value in told.items():
+            why = value.get("error") or value.get("why") if isinstance(value, dict) else None
+            if why:
+                reasons.setdefault(reason(why), []).append(SAID[what])
+        yield from (f"- {name}, {', '.join(what)}: {why}" for why, what in reasons.items())
+
+
+def reason(said: str) -> str:
+    """The last line of what a process said, short and without paths of this machine."""
+    last = next((line for line in reversed(said.strip().splitlines()) if line.strip(" ^~")), said)
+    return re.sub(r"(/[\w.+-]+){2,}/", "…/", last).strip()[:200]
+
+
+def cell(path: str, show: Callable[[Any], str]) -> Cell:
+    """Shows the value at a dotted path; why there is none is said by `missing`."""
+
+    def show_one(told: Told) -> str:
+        value = at(told, path)
+        if value is not None:
+            return show(value)
+        return FAILED if at(told, path.partition(".")[0] + ".error") else NOTHING
+
+    return show_one
+
+
+def yes(value: Any) -> str:
+    """An answer."""
+    return "yes" if value else "no"
+
+
+def mega(value: float) -> str:
+    """Millions."""
+    return f"{value / 1e6:,.1f}" if value < 100e6 else f"{value / 1e6:,.0f}"
 
 
 def _seconds(value: float) -> str:
     return f"{value:.3f}" if value < 1 else f"{value:,.1f}"
 
 
-SPEED: tuple[tuple[str, Cell], ...] = (
-    ("reads", lambda told: str(told["reads"])),
-    ("M tokens/s", _number("workers_0.tokens_per_s", _mega)),
-    ("with 2 workers", _number("workers_2.tokens_per_s", _mega)),
-    ("CPU ns a token", _number("workers_0.cpu_ns_per_token", lambda value: f"{value:.1f}")),
-    ("first batch, s", _number("workers_0.first_batch_s", lambda value: f"{value:.2f}")),
-    ("own memory, MB", _number("workers_0.peak_own_bytes", _mega)),
-    ("to make its format, s", _number("prepare.prepare_s", lambda value: f"{value:.1f}")),
-    ("and MB", _number("prepare.bytes", _mega)),
-)
-STATE: tuple[tuple[str, Cell], ...] = (
-    ("resume at 10 k, s", _number("near.resume_s", _seconds)),
-    ("at 1 M, s", _number("far.resume_s", _seconds)),
-    ("state of 8 ranks, bytes", _number("near.state_bytes_8_ranks", lambda value: f"{value:,.0f}")),
-    ("off its weight after 10 k, sequences", _number("shares.error_sequences", lambda value: f"{value:.1f}")),
-    ("exact resume", _yes("near.same")),
-    ("same steps at 2, 4 and 8 ranks", _yes("worlds.same")),
-    ("2 ranks' state goes on at 4", _yes("elastic.same")),
-    ("weights change while it runs", _yes("changed.can")),
-)
-YES_NO = ("near.same", "worlds.same", "elastic.same", "changed.can")
-
-
-def as_markdown(loaders: Loaders) -> str:
-    """Two tables: how fast, and what comes back."""
-    resuming = {name: told for name, told in loaders.items() if "near" in told}
-    return f"{_table(loaders, SPEED)}\n\n{_table(resuming, STATE)}\n\n{_failures(loaders)}".rstrip() + "\n"
-
-
-def _table(loaders: Loaders, columns: tuple[tuple[str, Cell], ...]) -> str:
-    head = "| loader | " + " | ".join(name for name, _ in columns) + " |"
-    rule = "|---|" + "---:|" * len(columns)
-    rows = (f"| {name} | " + " | ".join(cell(told) for _, cell in columns) + " |" for name, told in loaders.items())
-    return "\n".join((head, rule, *rows))
-
-
-def _failures(loaders: Loaders) -> str:
-    """What ✗ stands for, in the words of what failed."""
-    return "\n".join(
-        f"- {name}, {what}: {str(value['error']).splitlines()[-1][:160]}"
-        for name, told in loaders.items()
-        for what, value in told.items()
-        if isinstance(value, dict) and "error" in value
+def speed(limit: float | None) -> Columns:
+    """How fast; `limit` is the tokens a second of a mapped read in random order."""
+    of_limit = cell("workers_0.tokens_per_s", lambda value: f"{value / limit:.2f}" if limit else NOTHING)
+    return (
+        ("reads", cell("reads", str)),
+        ("mixes", cell("mixes", yes)),
+        ("makes", cell("makes", str)),
+        ("M tokens/s", cell("workers_0.tokens_per_s", mega)),
+        ("of mapped random rows", of_limit),
+        ("with 2 workers", cell("workers_2.tokens_per_s", mega)),
+        ("CPU ns a token", cell("workers_0.cpu_ns_per_token", lambda value: f"{value:.1f}")),
+        ("first batch, s beyond torch", cell("workers_0.beyond_torch_s", lambda value: f"{value:.2f}")),
+        ("memory, MB", cell("memory.own_bytes", lambda value: f"{value / 1e6:,.0f}")),
+        ("to make its format, s", cell("prepare.prepare_s", lambda value: f"{value:.1f}")),
+        ("and MB", cell("prepare.bytes", lambda value: f"{value / 1e6:,.0f}")),
     )
 
 
-def bars(loaders: Loaders) -> dict[str, bool | None]:
-    """What is promised of Headrace beside the others, each true or false in this run; None where it can't be told."""
-    ours = loaders["headrace"]
-    speed = {name: _of(told, "workers_0.tokens_per_s") or 0.0 for name, told in loaders.items()}
-    others = [name for name in loaders if not name.startswith("headrace") and "near" in loaders[name]]
-    mixing = [speed[name] for name in others if loaders[name]["mixes"]]
-    elastic = [speed[name] for name in others if loaders[name]["mixes"] and _of(loaders[name], "elastic.same")]
-    states = [size for name in others if (size := _of(loaders[name], "near.state_bytes_8_ranks")) is not None]
-    mine = speed["headrace"]
-    first = _of(ours, "workers_0.first_batch_s")
-    near, far = _of(ours, "near.resume_s"), _of(ours, "far.resume_s")
-    return {
-        "most tokens/s of those that mix by weight": mine > max(mixing, default=0.0),
-        "twice the fastest that mixes and resumes at another world size": mine >= 2 * max(elastic, default=0.0),
-        "first batch within 0.5 s of importing torch": None if first is None else first <= 0.5,
-        "nothing to make before the first batch": _of(ours, "prepare.bytes") == 0,
-        "resume takes no longer further on": None if near is None or far is None else far <= 1.5 * near + 0.1,
-        "smallest state of 8 ranks": (_of(ours, "near.state_bytes_8_ranks") or 0) <= min(states, default=0),
-        "yes in every row, and nobody else": all(_of(ours, row) for row in YES_NO)
-        and not any(all(_of(loaders[name], row) for row in YES_NO) for name in others),
-    }
-
-
-def _of(told: dict[str, Any], path: str) -> Any:
-    value: Any = told
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
+STATE: Columns = (
+    ("resume at 10 k, s", cell("near.resume_s", _seconds)),
+    ("at 1 M, s", cell("far.resume_s", _seconds)),
+    ("state of 8 ranks, bytes", cell("near.state_bytes_8_ranks", lambda value: f"{value:,.0f}")),
+    ("off its share after 10 k, sequences", cell("shares.error_sequences", lambda value: f"{value:.1f}")),
+    ("exact resume", cell("near.same", yes)),
+    ("same steps at 2, 4 and 8 ranks", cell("worlds.same", yes)),
+    ("2 ranks go on as 4", cell("elastic.same", yes)),
+    ("weights change while it runs", cell("changed.can", yes)),
+)
+SAID = {
+    "prepare": "its format",
+    "workers_0": "rate",
+    "workers_2": "with 2 workers",
+    "near": "resume at 10 k",
+    "memory": "memory",
+    "shares": "shares",
+    "changed": "weights",
+    "far": "resume at 1 M",
+    "worlds": "2, 4 and 8 ranks",
+    "elastic": "2 ranks go on as 4",
+}
+"""What a group of figures is called where one is missing."""

@@ -41,10 +41,11 @@ def _named(record: bytes) -> dict[str, npt.NDArray[np.uint16]]:
 class Packed:
     """Rows made beforehand: a place in the mix is a row, so ranks take every world_size-th."""
 
-    shares_state = True
+    shares_state = counts = True
     suffix = "rows"
 
     def __init__(self, work: Work) -> None:
+        self._work = work
         mixed = self._mixed(work, _tokens)[work.rank :: work.world_size]
         data = mixed.batch(work.batch_size).to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=16))
         self._batches = iter(self._ahead(data, work))
@@ -85,8 +86,11 @@ class Packed:
     def state(self) -> Any:
         return self._batches.get_state()
 
-    def load(self, state: Any) -> None:
-        self._batches.set_state(state)
+    def load(self, states: list[Any]) -> None:
+        self._batches.set_state(states[self._work.rank % len(states)])
+
+    def state_at(self, sequences: int) -> Any:
+        return {"next_index": sequences // (self._work.batch_size * self._work.world_size)}
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("weights are given when the dataset is made")
@@ -95,10 +99,11 @@ class Packed:
 class Documents(Packed):
     """Documents as records, joined and cut into rows as they are read."""
 
-    shares_state = False
+    shares_state = counts = False
     suffix = "documents"
 
     def __init__(self, work: Work) -> None:
+        self._work = work
         mixed = self._mixed(work, _named)[work.rank :: work.world_size]
         read = mixed.to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=64))
         data = ConcatThenSplitIterDataset(read, length_struct={"tokens": SEQ_LEN}).batch(work.batch_size)

@@ -16,6 +16,7 @@ class Sequential:
     """One source from its beginning to its end."""
 
     shares_state = True
+    counts = False
 
     def __init__(self, work: Work) -> None:
         rows = rows_of(work.corpus, SOURCES[0])
@@ -33,7 +34,10 @@ class Sequential:
     def state(self) -> Any:
         return None
 
-    def load(self, state: Any) -> None:
+    def load(self, states: list[Any]) -> None:
+        raise NotImplementedError
+
+    def state_at(self, sequences: int) -> Any:
         raise NotImplementedError
 
     def change_weights(self, weights: tuple[float, ...]) -> None:

@@ -13,7 +13,6 @@ import torch
 from megatron.core.datasets.blended_megatron_dataset_builder import BlendedMegatronDatasetBuilder
 from megatron.core.datasets.gpt_dataset import GPTDataset, GPTDatasetConfig
 from megatron.core.datasets.indexed_dataset import _IndexWriter
-from megatron.core.datasets.utils import compile_helpers
 
 from benchmarks.loaders.harness import SEQ_LEN, SOURCES, WEIGHTS, Batch, Work, main, offsets_of
 
@@ -70,7 +69,7 @@ def _blend(prepared: Path, seed: int) -> Any:
 class Megatron:
     """A position is the number of samples that were consumed."""
 
-    shares_state = True
+    shares_state = counts = True
 
     def __init__(self, work: Work) -> None:
         self._work, self._done = work, 0
@@ -79,7 +78,6 @@ class Megatron:
     @staticmethod
     def prepare(corpus: Path, prepared: Path) -> None:
         prepared.mkdir(parents=True, exist_ok=True)
-        compile_helpers()
         for source in SOURCES:
             lengths = np.diff(offsets_of(corpus, source))
             (prepared / f"{source}.bin").unlink(missing_ok=True)
@@ -102,10 +100,13 @@ class Megatron:
             yield batch
 
     def state(self) -> Any:
-        return {"consumed_samples": self._done}
+        return self.state_at(self._done)
 
-    def load(self, state: Any) -> None:
-        self._done = state["consumed_samples"]
+    def state_at(self, sequences: int) -> Any:
+        return {"consumed_samples": sequences}
+
+    def load(self, states: list[Any]) -> None:
+        self._done = states[0]["consumed_samples"]
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("the blend is built beforehand")

@@ -24,9 +24,10 @@ def _collate(samples: list[dict[str, Any]]) -> Batch:
 class Streaming(Looping):
     """Proportions of an epoch are fixed when it begins."""
 
-    shares_state = True
+    shares_state = counts = True
 
     def __init__(self, work: Work) -> None:
+        self._seed = work.seed
         logging.disable(logging.WARNING)
         # What an earlier process left would be taken for another dataset's. Every rank calls it; one of them cleans.
         streaming.base.util.clean_stale_shared_memory()
@@ -50,6 +51,15 @@ class Streaming(Looping):
             with MDSWriter(out=str(prepared / source), columns=columns, size_limit=1 << 26) as writer:
                 for row in rows_of(corpus, source):
                     writer.write({"tokens": np.ascontiguousarray(row)})
+
+    def state_at(self, sequences: int) -> Any:
+        return {
+            "epoch": sequences // EPOCH,
+            "sample_in_epoch": sequences % EPOCH,
+            "num_canonical_nodes": 1,
+            "shuffle_seed": self._seed,
+            "initial_physical_nodes": 1,
+        }
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("proportions are given when the dataset is made")

@@ -7,6 +7,7 @@ import random
 import shutil
 import tarfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import webdataset
 
 from benchmarks.loaders.harness import SOURCES, WEIGHTS, Batch, Work, main, rows_of, with_labels
 
-ROWS = 2048
-"in a tar file"
+TARS = 32
+"of a source, so that 8 ranks with workers have some each"
 BUFFER = 1000
 
 
@@ -54,9 +55,10 @@ class _Batches(torch.utils.data.IterableDataset[Batch]):
 class WebDataset:
     """To go on, what was seen is read again."""
 
-    shares_state = True
+    shares_state = counts = True
 
     def __init__(self, work: Work) -> None:
+        self._work = work
         more = {"prefetch_factor": 4} if work.workers else {}
         self._loader = torch.utils.data.DataLoader(_Batches(work), batch_size=None, num_workers=work.workers, **more)
         self._done = self._skipped = 0
@@ -67,9 +69,10 @@ class WebDataset:
             shutil.rmtree(prepared / source, ignore_errors=True)
             (prepared / source).mkdir(parents=True)
             rows = rows_of(corpus, source)
-            for shard, first in enumerate(range(0, len(rows), ROWS)):
+            edges = np.linspace(0, len(rows), TARS + 1).astype(int).tolist()
+            for shard, (first, last) in enumerate(pairwise(edges)):
                 with tarfile.open(prepared / source / f"{shard:05d}.tar", "w") as tar:
-                    for number in range(first, min(len(rows), first + ROWS)):
+                    for number in range(first, last):
                         content = rows[number].tobytes()
                         told = tarfile.TarInfo(f"{number:08d}.bin")
                         told.size = len(content)
@@ -86,8 +89,11 @@ class WebDataset:
     def state(self) -> Any:
         return self._skipped + self._done
 
-    def load(self, state: Any) -> None:
-        self._skipped = state
+    def state_at(self, sequences: int) -> Any:
+        return sequences // (self._work.batch_size * self._work.world_size)
+
+    def load(self, states: list[Any]) -> None:
+        self._skipped = states[0]
 
     def change_weights(self, weights: tuple[float, ...]) -> None:
         raise NotImplementedError("probabilities are given when the mix is made")
