@@ -32,13 +32,16 @@ def main(arguments: list[str] | None = None) -> None:
     chosen, missing = _installed(args.entries, quick=args.quick)
     began = time.monotonic()
     bench = Bench(corpus.make(cache_root() / "benchmarks", args.tokens))
-    measured = measure(bench, chosen, rounds=args.rounds, seconds=args.seconds, quick=args.quick, say=_say)
-    rows = missing | measured
-    names = [entry.name for entry in (*entries.LIMITS, *args.entries)]
-    loaders = {name: rows[name] for name in names}
-    settings = _settings(args, time.monotonic() - began)
     versions = {package: one for entry in chosen for package, one in versions_of(entry.environment).items()}
-    results.write("loaders", loaders, settings=settings, versions=versions, output=args.output)
+    names = [entry.name for entry in (*entries.LIMITS, *args.entries)]
+    loaders: Results = {}
+
+    def keep(measured: Results) -> None:
+        loaders.update((name, (missing | measured)[name]) for name in names)
+        settings = _settings(args, time.monotonic() - began)
+        results.write("loaders", loaders, settings=settings, versions=versions, output=args.output)
+
+    measure(bench, chosen, rounds=args.rounds, seconds=args.seconds, quick=args.quick, say=_say, keep=keep)
     print(as_markdown(loaders))
     print("\n".join(map(str, bars(loaders))))
 

@@ -30,15 +30,22 @@ WORKERS = (0, 2)
 Say = Callable[[str], None]
 Told = dict[str, Any]
 Results = dict[str, Told]
+Keep = Callable[[Results], None]
 
 
-def measure(bench: Bench, entries: Sequence[Entry], *, rounds: int, seconds: float, quick: bool, say: Say) -> Results:
-    """All results by loader; a figure that could not be had is an `error` in its place."""
+def measure(
+    bench: Bench, entries: Sequence[Entry], *, rounds: int, seconds: float, quick: bool, say: Say, keep: Keep
+) -> Results:
+    """All results by loader; a figure that could not be had is an `error` in its place.
+
+    `keep` is given what there is after the rates and after each loader, so that a run that is stopped leaves that.
+    """
     results: Results = {entry.name: _about(entry) for entry in (*LIMITS, *entries)}
     for entry in entries:
         say(f"{entry.name}: format")
         results[entry.name]["prepare"] = prepare(bench, entry)
     rates(bench, [*LIMITS, *entries], results, rounds=rounds, seconds=seconds, say=say)
+    keep(results)
     for entry in entries:
         say(f"{entry.name}: state, shares, resume")
         mine = results[entry.name]
@@ -48,6 +55,7 @@ def measure(bench: Bench, entries: Sequence[Entry], *, rounds: int, seconds: flo
             say(f"{entry.name}: the same at other numbers of ranks")
             mine["worlds"] = same_stream(bench, entry, (2, 4, 8))
             mine["elastic"] = elastic(bench, entry)
+        keep(results)
     return results
 
 
