@@ -1,18 +1,21 @@
 """SQL of what only a comparison asks for: a job's loss over all of its sources."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from .. import models
+from ..rollups import repository as rollups
+from ..series.minutes import Minutes
 from ..series.segments import Segment, within
 
 
-def total_loss(segments: Sequence[Segment], *, by_minute: bool) -> sa.Subquery:
+def total_loss(segments: Sequence[Segment], minutes: Minutes | None) -> sa.Subquery:
     """A row a step, or a minute, with the columns of a round of reports: losses of all sources together."""
-    table = models.SourceRollup if by_minute else models.SourceProgress
+    table: Any = models.SourceProgress if minutes is None else minutes.of(models.SourceRollup, rollups.per_source)
     mean = table.loss_sum / sa.cast(table.loss_count, sa.Double)
-    low, high = (models.SourceRollup.loss_min, models.SourceRollup.loss_max) if by_minute else (mean, mean)
+    low, high = (mean, mean) if minutes is None else (table.loss_min, table.loss_max)
     total, num = sa.func.sum(table.loss_sum), sa.func.sum(table.loss_count)
     return (
         sa.select(
@@ -26,6 +29,6 @@ def total_loss(segments: Sequence[Segment], *, by_minute: bool) -> sa.Subquery:
             (total / sa.cast(num, sa.Double)).label("last"),
         )
         .where(within(table.attempt_id, table.step, segments), table.loss_count > 0)
-        .group_by(table.attempt_id, models.SourceRollup.minute if by_minute else table.step)
+        .group_by(table.attempt_id, table.step if minutes is None else table.minute)
         .subquery()
     )

@@ -12,6 +12,7 @@ from ..jobs import access
 from ..models import Job
 from ..series import repository as series_repository
 from ..series import service as series
+from ..series.minutes import Minutes
 from ..series.schemas import Column, SeriesPoint
 from ..series.service import Query
 from ..work import Work
@@ -78,10 +79,10 @@ async def _total_loss(work: Work, job: Job, query: Query) -> Sequence[SeriesPoin
     if not segments:
         return []
     column: Column = "time" if query.axis == "time" else "step"
-    by_minute = await series.span_of(work, segments, query, column) == "minutes"
+    span = await series.span_of(work, segments, query, column)
     rows = await series_repository.rank_buckets(
         work.session,
-        repository.total_loss(segments, by_minute=by_minute),
+        repository.total_loss(segments, span if isinstance(span, Minutes) else None),
         column,
         low=query.low,
         high=query.high,

@@ -1,6 +1,6 @@
 """SQL of rollups: what is due, and one attempt's stretch of minutes rolled up from the reports in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +15,8 @@ GAUGES = ("queue_depth", "rss_bytes")
 RATE = "tokens_per_s"
 # The number is arbitrary but fixed: who holds it is the one that rolls up and drops.
 _LOCK = 4242008401
+# A statement covers at most this many minutes of one attempt.
+_STRETCH = 30
 
 
 async def lead(session: AsyncSession) -> bool:
@@ -51,6 +53,27 @@ async def oldest_due(session: AsyncSession) -> int | None:
     return await session.scalar(sa.select(sa.func.min(models.RollupDue.minute)))
 
 
+async def minutes_due(session: AsyncSession, attempt_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """(attempt, minute) of these attempts that wait to be rolled up, by attempt and time."""
+    due = models.RollupDue
+    query = sa.select(due.attempt_id, due.minute).where(due.attempt_id.in_(attempt_ids)).distinct()
+    return sorted((row.attempt_id, row.minute) for row in await session.execute(query))
+
+
+def stretches(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """(attempt, begin, end) of the sorted pairs' unbroken stretches, none longer than half an hour."""
+    held: tuple[int, int, int] | None = None
+    for attempt_id, minute in pairs:
+        if held is not None and (attempt_id, minute) == (held[0], held[2]) and minute - held[1] < _STRETCH * MINUTE_S:
+            held = (attempt_id, held[1], minute + MINUTE_S)
+            continue
+        if held is not None:
+            yield held
+        held = (attempt_id, minute, minute + MINUTE_S)
+    if held is not None:
+        yield held
+
+
 def _minute_of(time: Any, dialect: str) -> sa.ColumnElement[int]:
     # PostgreSQL rounds a cast, SQLite cuts it.
     minutes = time / MINUTE_S
@@ -66,7 +89,8 @@ def _stats(name: str, value: Any, is_last: Any) -> list[sa.Label[Any]]:
     ]
 
 
-def _per_rank(dialect: str, attempt_id: int, begin: int, end: int) -> sa.Select[*tuple[Any, ...]]:
+def per_rank(dialect: str, attempt_id: int, begin: int, end: int) -> sa.Select[*tuple[Any, ...]]:
+    """Minutes of each rank as rolled up, made of the reports."""
     report = models.RankReport
     minute, stepped = _minute_of(report.time, dialect), report.steps > 0
     by = (report.rank, minute)
@@ -114,8 +138,9 @@ def _over_ranks(rank: Any, name: str, weight: Any) -> list[sa.Label[Any]]:
     ]
 
 
-def _per_job(per_rank: sa.Select[*tuple[Any, ...]]) -> sa.Select[*tuple[Any, ...]]:
-    rank = per_rank.subquery().c
+def per_job(dialect: str, attempt_id: int, begin: int, end: int) -> sa.Select[*tuple[Any, ...]]:
+    """Minutes of all ranks as rolled up, made of the reports."""
+    rank = per_rank(dialect, attempt_id, begin, end).subquery().c
     stats = _over_ranks(rank, RATE, None)
     for name in WAITS:
         stats += _over_ranks(rank, name, rank.num_waits)
@@ -135,7 +160,8 @@ def _per_job(per_rank: sa.Select[*tuple[Any, ...]]) -> sa.Select[*tuple[Any, ...
     ).group_by(rank.attempt_id, rank.minute)
 
 
-def _per_source(dialect: str, attempt_id: int, begin: int, end: int) -> sa.Select[*tuple[Any, ...]]:
+def per_source(dialect: str, attempt_id: int, begin: int, end: int) -> sa.Select[*tuple[Any, ...]]:
+    """Minutes of each source as rolled up, made of its history."""
     progress = models.SourceProgress
     minute, observed = _minute_of(progress.time, dialect), progress.loss_count > 0
     by = (progress.source_id, minute)
@@ -182,7 +208,5 @@ async def _upsert(session: AsyncSession, table: Any, rows: sa.Select[*tuple[Any,
 async def roll(session: AsyncSession, attempt_id: int, begin: int, end: int) -> None:
     """Roll up an attempt's minutes from ``begin`` to before ``end`` (Unix seconds), anew where they were before."""
     dialect = dialect_of(session)
-    per_rank = _per_rank(dialect, attempt_id, begin, end)
-    await _upsert(session, models.RankRollup, per_rank)
-    await _upsert(session, models.JobRollup, _per_job(per_rank))
-    await _upsert(session, models.SourceRollup, _per_source(dialect, attempt_id, begin, end))
+    for table, made in ((models.RankRollup, per_rank), (models.JobRollup, per_job), (models.SourceRollup, per_source)):
+        await _upsert(session, table, made(dialect, attempt_id, begin, end))

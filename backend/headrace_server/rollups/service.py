@@ -5,7 +5,6 @@ A minute is rolled up once it has ended and its reports had time to arrive; repo
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -22,26 +21,10 @@ HOUSEKEEPING_S = 3600.0
 SETTLE_S = 10.0
 # Pairs of attempt and minute in one transaction.
 _BATCH = 500
-# A statement covers at most this many minutes of one attempt.
-_STRETCH = 30
 # Days that exist before they begin.
 _DAYS_AHEAD = 2
 # What is about to be rolled up is not dropped under it.
 _MARGIN_S = 3600.0
-
-
-def stretches(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """(attempt, begin, end) of the sorted pairs' unbroken stretches, none longer than half an hour."""
-    held: tuple[int, int, int] | None = None
-    for attempt_id, minute in pairs:
-        if held is not None and (attempt_id, minute) == (held[0], held[2]) and minute - held[1] < _STRETCH * MINUTE_S:
-            held = (attempt_id, held[1], minute + MINUTE_S)
-            continue
-        if held is not None:
-            yield held
-        held = (attempt_id, minute, minute + MINUTE_S)
-    if held is not None:
-        yield held
 
 
 async def roll_up(runtime: Runtime) -> int:
@@ -52,7 +35,7 @@ async def roll_up(runtime: Runtime) -> int:
             if not await repository.lead(session):
                 return done
             pairs = await repository.take_due(session, until=runtime.now() - SETTLE_S, limit=_BATCH)
-            for attempt_id, begin, end in stretches(pairs):
+            for attempt_id, begin, end in repository.stretches(pairs):
                 await repository.roll(session, attempt_id, begin, end)
         done += len(pairs)
         if len(pairs) < _BATCH:

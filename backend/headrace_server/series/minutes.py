@@ -1,18 +1,45 @@
-"""SQL of series over one-minute rollups, and of how much a range holds: what decides between reports and minutes."""
+"""SQL of series over one-minute rollups, and of how much a range holds: what decides between reports and minutes.
 
-from collections.abc import Sequence
+A minute that should be rolled up and isn't yet is rolled up as it is read, so that no reader sees a gap.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from .. import models
+from ..rollups import repository as rollups
 from .schemas import Column, RankMetric, SourceMetric
 from .segments import Segment, within
 
 Job = models.JobRollup
 Rank = models.RankRollup
 Source = models.SourceRollup
+
+
+@dataclass(frozen=True)
+class Minutes:
+    """What is drawn from rollups, but for ``waiting``, (attempt, begin, end) of minutes that are not rolled up yet."""
+
+    dialect: str
+    waiting: Sequence[tuple[int, int, int]] = ()
+
+    def of(self, table: Any, made: Callable[[str, int, int, int], sa.Select[*tuple[Any, ...]]]) -> Any:
+        """A rollup's columns over its rows, those that wait as ``made`` makes them."""
+        if not self.waiting:
+            return table
+        waits = [
+            sa.and_(table.attempt_id == attempt_id, table.minute >= begin, table.minute < end)
+            for attempt_id, begin, end in self.waiting
+        ]
+        selects = [made(self.dialect, *stretch) for stretch in self.waiting]
+        held = sa.select(*(getattr(table, column.name) for column in selects[0].selected_columns)).where(
+            ~sa.or_(*waits)
+        )
+        return sa.union_all(held, *selects).subquery().c
 
 
 def _overlapping(axis: Column, low: float | None, high: float | None) -> sa.ColumnElement[bool]:
@@ -38,9 +65,9 @@ async def extent(
     return (await session.execute(query)).one()
 
 
-def rank_rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None) -> sa.Subquery:
+def rank_rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | None, minutes: Minutes) -> sa.Subquery:
     """A row a minute, with the columns of a round of reports: lo, hi, total, num and last."""
-    table: Any = Job if rank is None else Rank
+    table = minutes.of(Job, rollups.per_job) if rank is None else minutes.of(Rank, rollups.per_rank)
     value = {of: getattr(table, f"{metric}_{of}") for of in ("min", "max", "mean", "last")}
     if metric.startswith("wait_"):
         num = table.num_waits
@@ -61,19 +88,20 @@ def rank_rounds(metric: RankMetric, segments: Sequence[Segment], rank: int | Non
     return (query if rank is None else query.where(table.rank == rank)).subquery()
 
 
-def source_rows(metric: SourceMetric) -> sa.Subquery:
+def source_rows(metric: SourceMetric, minutes: Minutes) -> sa.Subquery:
     """A row a minute and source, with the columns of a step's: where it was, losses, and the least and most of them."""
+    table = minutes.of(Source, rollups.per_source)
     loss = metric == "loss"
     return sa.select(
-        Source.attempt_id,
-        Source.source_id,
-        Source.step,
-        Source.time,
-        Source.target_ppm,
-        Source.ordinal,
-        Source.loss_sum,
-        Source.loss_count,
-        (Source.loss_min if loss else sa.null()).label("lo"),
-        (Source.loss_max if loss else sa.null()).label("hi"),
-        (Source.loss_last if loss else sa.null()).label("last"),
+        table.attempt_id,
+        table.source_id,
+        table.step,
+        table.time,
+        table.target_ppm,
+        table.ordinal,
+        table.loss_sum,
+        table.loss_count,
+        (table.loss_min if loss else sa.null()).label("lo"),
+        (table.loss_max if loss else sa.null()).label("hi"),
+        (table.loss_last if loss else sa.null()).label("last"),
     ).subquery()

@@ -21,11 +21,14 @@ Progress = models.SourceProgress
 
 @dataclass(frozen=True)
 class Span:
-    """When the reports of a range were made: from ``begin`` to before ``end``, or since ``unrolled`` (Unix seconds)."""
+    """When the reports of a range were made: from ``begin`` to before ``end`` (Unix seconds), or in what waits.
+
+    ``waiting`` is (attempt, begin, end) of minutes that are not rolled up yet: they may reach into any range.
+    """
 
     begin: float
     end: float
-    unrolled: float
+    waiting: Sequence[tuple[int, int, int]]
 
 
 async def attempts_with_reports(session: AsyncSession, job_id: int) -> Sequence[models.Attempt]:
@@ -57,10 +60,14 @@ def _between(x: Any, low: float | None, high: float | None) -> sa.ColumnElement[
     return sa.and_(*bounds)
 
 
-def _timely(time: Any, span: Span | None) -> sa.ColumnElement[bool]:
+def _timely(span: Span | None) -> sa.ColumnElement[bool]:
     if span is None:
         return sa.true()
-    return sa.and_(time >= span.begin, sa.or_(time < span.end, time >= span.unrolled))
+    parts = [
+        sa.and_(Report.attempt_id == attempt_id, Report.time >= begin, Report.time < end)
+        for attempt_id, begin, end in span.waiting
+    ]
+    return sa.or_(sa.and_(Report.time >= span.begin, Report.time < span.end), *parts)
 
 
 def rank_rounds(
@@ -100,7 +107,7 @@ def rank_rounds(
             sa.func.max(Report.time).label("time"),
             *columns,
         )
-        .where(within(Report.attempt_id, Report.step, segments), _timely(Report.time, span))
+        .where(within(Report.attempt_id, Report.step, segments), _timely(span))
         .group_by(Report.attempt_id, Report.seq)
         .having(sa.func.count(value) > 0)
     )

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 from uuid import UUID
 
 from typing_extensions import TypeIs
 
+from ..db import dialect_of
 from ..errors import InvalidError
 from ..ingest import ranks
 from ..ingest.records import MINUTE_S
 from ..jobs import access
 from ..models import Job
+from ..rollups import repository as rollups_repository
+from ..rollups import service as rollups
 from ..work import Work
 from . import minutes, repository
 from .schemas import UNITS, Axis, Column, Metric, RankMetric, Series, SeriesPoint, SourceMetric, SourceSeries
@@ -24,8 +27,8 @@ _SHARE_SEQUENCES = 100
 _COMPLETE_INTERVALS = 2
 # A range with more reports than this (of all ranks, or of the one asked for) is drawn from one-minute rollups.
 MAX_REPORTS = 50_000
-# What is younger than this may not be rolled up yet (seconds).
-_UNROLLED_S = 300.0
+# A minute that ended longer ago than this should be rolled up (seconds); if it isn't, that is made up for.
+_LATE_S = rollups.SETTLE_S + 2 * rollups.TICK_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,18 +113,22 @@ async def _series(work: Work, job: Job, metric: Metric, query: Query, column: Co
 
 async def span_of(
     work: Work, segments: list[Segment], query: Query, column: Column
-) -> repository.Span | Literal["minutes", "all"]:
-    """Where a range's reports are; "minutes" where they are too many or no longer there, "all" where it isn't known."""
+) -> repository.Span | minutes.Minutes | None:
+    """Where a range's reports are; Minutes where they are too many or no longer there, None where it isn't known."""
+    # First what waits: what is rolled up meanwhile is then found there too, and not in neither.
+    due = await rollups_repository.minutes_due(work.session, [segment.attempt_id for segment in segments])
+    waiting = list(rollups_repository.stretches(due))
     found = await minutes.extent(work.session, column, segments, query.low, query.high)
     if found.first_minute is None:
-        return "all"
+        return repository.Span(begin=0.0, end=0.0, waiting=waiting) if waiting else None
     num_reports = found.num_reports if query.rank is None else found.num_rounds
     if num_reports > MAX_REPORTS or found.first_minute < work.now - work.runtime.settings.keep_reports_s:
-        return "minutes"
+        late = [(attempt_id, minute) for attempt_id, minute in due if minute + MINUTE_S + _LATE_S <= work.now]
+        return minutes.Minutes(dialect_of(work.session), list(rollups_repository.stretches(late)))
     return repository.Span(
         begin=found.first_minute - MINUTE_S if query.low is not None else 0.0,
         end=found.last_minute + 2 * MINUTE_S if query.high is not None else inf,
-        unrolled=work.now - _UNROLLED_S,
+        waiting=waiting,
     )
 
 
@@ -131,8 +138,8 @@ async def _rank_series(
     if not segments:
         return []
     span = await span_of(work, segments, query, column)
-    if span == "minutes":
-        rounds = minutes.rank_rounds(metric, segments, query.rank)
+    if isinstance(span, minutes.Minutes):
+        rounds = minutes.rank_rounds(metric, segments, query.rank, span)
     else:
         interval_s = ranks.interval_of(work.runtime, await access.newest_attempt(work, job))
         rounds = repository.rank_rounds(
@@ -140,7 +147,7 @@ async def _rank_series(
             segments,
             query.rank,
             complete_before=work.now - _COMPLETE_INTERVALS * interval_s,
-            span=None if span == "all" else span,
+            span=span,
         )
     rows = await repository.rank_buckets(
         work.session, rounds, column, low=query.low, high=query.high, max_points=query.max_points
@@ -159,10 +166,10 @@ async def _source_series(
         for source in sources
     }
     if segments:
-        by_minute = await span_of(work, segments, query, column) == "minutes"
+        span = await span_of(work, segments, query, column)
         rows = await repository.source_buckets(
             work.session,
-            minutes.source_rows(metric) if by_minute else repository.source_rows(),
+            minutes.source_rows(metric, span) if isinstance(span, minutes.Minutes) else repository.source_rows(),
             metric,
             column,
             segments,

@@ -109,8 +109,16 @@ async def test_old_losses_come_from_minutes(world: World, monkeypatch: pytest.Mo
 
     first, second = await two(world)
     world.clock.advance(600)
-    await rollups.roll_up(world.runtime)
     exact = await rows(world, first, "loss", id_of(second))
+    await rollups.roll_up(world.runtime)
     monkeypatch.setattr("headrace_server.series.service.MAX_REPORTS", 0)
     by_minute = await rows(world, first, "loss", id_of(second))
     assert by_minute[-1] == exact[-1]
+    # A report that comes late waits to be rolled up, and is seen all the same.
+    attempts = (await world.get(f"{first}/attempts"))["items"]
+    late = record(0, 3, 19, sources=[source_record("web", 19, 500_000, loss_sum=70.0, loss_count=10)])
+    await world.report(first, attempts[0], late | {"time": world.clock() - 120})
+    waiting = await rows(world, first, "loss", id_of(second))
+    assert (waiting[-1][0], waiting[-1][1]) == (19, 7.0)
+    await rollups.roll_up(world.runtime)
+    assert await rows(world, first, "loss", id_of(second)) == waiting

@@ -126,6 +126,41 @@ async def test_reports_are_read_when_a_range_has_few(world: World, monkeypatch: 
     assert len((await world.get(f"{job}/series", metric="wait_p99_ms", rank=0))["points"]) == 89
 
 
+async def stopped_after_the_first_minute(world: World) -> str:
+    """The job of ``filled``, an hour on, whose first minute alone was rolled up."""
+    job, _ = await filled(world)
+    world.clock.now = BEGIN + 60 + service.SETTLE_S
+    await service.roll_up(world.runtime)
+    assert await num_rows(world, models.JobRollup) == 1
+    world.clock.now = BEGIN + 3600
+    return job
+
+
+@pytest.mark.parametrize("axis", ["step", "tokens", "time"])
+async def test_a_part_that_waits_to_be_rolled_up_is_read_however_old(world: World, axis: str) -> None:
+    job = await stopped_after_the_first_minute(world)
+    whole = await world.get(f"{job}/series", metric="wait_p99_ms", x=axis)
+    xs = [point["x"] for point in whole["points"]]
+    assert len(xs) == NUM_ROUNDS - 1
+    # From within the minute that is rolled up into those that aren't, and within those alone.
+    for first, last in ((5, 85), (50, 80)):
+        zoom = await world.get(f"{job}/series", metric="wait_p99_ms", x=axis, **{"from": xs[first], "to": xs[last]})
+        assert zoom["points"] == whole["points"][first : last + 1]
+
+
+async def test_minutes_are_the_same_while_some_wait_to_be_rolled_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await stopped_after_the_first_minute(world)
+    asked = [{"metric": metric, **rank} for metric in METRICS for rank in ({}, {"rank": 1})]
+    asked += [{"metric": metric} for metric in ("share", "loss", "epoch")]
+    before = [await by_minutes(world, job, monkeypatch, **query) for query in asked]
+    assert len(before[0]["points"]) == 3
+    assert len(before[-1]["sources"][0]["points"]) == 3
+    assert await service.roll_up(world.runtime) > 0
+    assert [await by_minutes(world, job, monkeypatch, **query) for query in asked] == before
+
+
 async def test_dropped_reports_live_on_as_minutes(world: World) -> None:
     job, attempt = await filled(world)
     await service.roll_up(world.runtime)
@@ -235,8 +270,8 @@ async def test_reports_that_come_while_their_day_is_made_go_into_it(world: World
 
 
 def test_stretches_are_unbroken_and_short() -> None:
-    assert list(service.stretches([])) == []
+    assert list(repository.stretches([])) == []
     pairs = [(1, 60), (1, 120), (1, 240), (2, 300), (2, 360)]
-    assert list(service.stretches(pairs)) == [(1, 60, 180), (1, 240, 300), (2, 300, 420)]
+    assert list(repository.stretches(pairs)) == [(1, 60, 180), (1, 240, 300), (2, 300, 420)]
     hour = [(1, 60 * i) for i in range(60)]
-    assert list(service.stretches(hour)) == [(1, 0, 1800), (1, 1800, 3600)]
+    assert list(repository.stretches(hour)) == [(1, 0, 1800), (1, 1800, 3600)]
