@@ -27,11 +27,14 @@ async def compare_jobs(
     metric: Annotated[Metric, Path()],
     work: Annotated[Work, reading("read")],
     others: Others = [],  # noqa: B006
-    x: Annotated[Axis, Query(description="steps, or the time since each job first started")] = "step",
+    x: Annotated[Axis, Query(description="steps, tokens, or the time since each job first started")] = "step",
+    low: Annotated[float | None, Query(alias="from", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
+    high: Annotated[float | None, Query(alias="to", allow_inf_nan=False, ge=-1e15, le=1e15)] = None,
     source: Annotated[Name | None, Query(description="of which source: share needs one, loss may have one")] = None,
     theme: Annotated[ThemeName, Query()] = "light",
     max_points: Annotated[int, Query(ge=1, le=2000)] = 300,
 ) -> Figure:
-    """One measure of several jobs as a chart, a line a job."""
+    """One measure of several jobs as a chart, a line a job; a part of the time since start is given in seconds."""
     compared = await service.jobs(work, await access.find_job(work, job), others)
-    return await service.figure(work, compared, metric, axis=x, source=source, theme=theme, max_points=max_points)
+    view = service.View(axis=x, low=low, high=high, max_points=max_points)
+    return await service.figure(work, compared, metric, view=view, source=source, theme=theme)

@@ -137,7 +137,8 @@ _MARGIN = {"l": 72, "r": 16, "t": 24}
 _TITLES: dict[Axis, str] = {"step": "step", "tokens": "tokens", "time": "time (UTC)"}
 
 
-def _x_axis(style: Style) -> dict[str, Any]:
+def x_axis(style: Style) -> dict[str, Any]:
+    """The x axis of every figure over the same."""
     axis: dict[str, Any] = {
         "title": {"text": _TITLES[style.axis], "standoff": 6},
         "type": "date" if style.axis == "time" else "linear",
@@ -187,7 +188,7 @@ def _layout(
         },
         "uirevision": UI_REVISION,
         **axes,
-        "xaxis": _x_axis(style) | axes.get("xaxis", {}),
+        "xaxis": x_axis(style) | axes.get("xaxis", {}),
         "shapes": drawn_marks["shapes"],
         # Those of marks come first: a mark's ``label`` is a place in this list.
         "annotations": [*drawn_marks["annotations"], *notes],

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..durations import span
 from ..series.schemas import SourceSeries
 from .by_source import every_point, lines, table
 from .canvas import Style, Trace, finish, line, rounded, text, y_axis
@@ -16,10 +17,13 @@ TITLE = "Epochs by source"
 class Forecast:
     """Epochs of each source at the end of the run, at the newest weights; empty when the end is unknown.
 
-    ``last_x`` is the x of the run's last step; None where that is not known, as over time.
+    ``last_x`` is the x of the run's last step; None where that is not known. Over time it is where the run ends
+    ``in_s`` seconds from now, at ``steps_per_s``; both None where the run has no pace now.
     """
 
     last_x: float | None = None
+    in_s: float | None = None
+    steps_per_s: float | None = None
     epochs: Mapping[str, float | None] = field(default_factory=dict)
 
 
@@ -50,8 +54,19 @@ def _forecast_lines(style: Style, sources: Sequence[SourceSeries], forecast: For
     return traces
 
 
-def _description(sources: Sequence[SourceSeries], forecast: Forecast) -> str:
-    about = "How many times each source has been read; dashed: where it will be at the newest weights."
+def _about(style: Style, forecast: Forecast) -> str:
+    read = "How many times each source has been read"
+    if style.axis != "time":
+        return f"{read}; dashed: where it will be at the newest weights."
+    if forecast.in_s is None or forecast.steps_per_s is None:
+        unknown = " Nothing is dashed to the end: the run has no pace now that says when that will be."
+        return f"{read}.{unknown if forecast.epochs else ''}"
+    assumed = f"the present pace of {forecast.steps_per_s:.3g} steps/s, which ends the run in {span(forecast.in_s)}"
+    return f"{read}; dashed: where it will be at the newest weights. That assumes {assumed}."
+
+
+def _description(sources: Sequence[SourceSeries], forecast: Forecast, style: Style) -> str:
+    about = _about(style, forecast)
     parts = []
     for source in sources:
         if source.points:
@@ -64,7 +79,7 @@ def _description(sources: Sequence[SourceSeries], forecast: Forecast) -> str:
 
 
 def build(sources: Sequence[SourceSeries], forecast: Forecast, style: Style) -> Figure:
-    """``sources`` are series of the metric epoch, in job order. The forecast is drawn over steps and tokens."""
+    """``sources`` are series of the metric epoch, in job order. The forecast is drawn where its x is known."""
     columns, rows = table(style, sources, unit="epochs")
     traces = lines(style, sources, hover="%{y:.3f}")
     traces += _forecast_lines(style, sources, forecast)
@@ -74,4 +89,6 @@ def build(sources: Sequence[SourceSeries], forecast: Forecast, style: Style) -> 
         cells: list[Cell] = [style.x(forecast.last_x), *(None if end is None else rounded(end) for end in ends)]
         rows.append(cells)
     axes = {"yaxis": y_axis(style, "epochs", rangemode="tozero")}
-    return finish(style, "epochs", TITLE, _description(sources, forecast), traces, axes, columns, rows, points=points)
+    return finish(
+        style, "epochs", TITLE, _description(sources, forecast, style), traces, axes, columns, rows, points=points
+    )

@@ -1,6 +1,6 @@
 """The figures of a job: what each needs, and the marks that all of them carry."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -10,6 +10,7 @@ from ..figures.marks import Mark
 from ..figures.palette import ThemeName
 from ..figures.schemas import Figure, FigureName
 from ..jobs import access
+from ..jobs.pace import paces
 from ..mix import preview
 from ..mix import service as mixes
 from ..models import Job
@@ -30,6 +31,8 @@ class Drawing:
 
 # More points than this over all sources make a figure slow to send and to draw.
 _MAX_SOURCE_POINTS = 24_000
+# A pace that leads farther than this (seconds: ten years) says nothing of an end.
+_FARTHEST_S = 10 * 365 * 86_400.0
 
 
 async def build(work: Work, job: Job, name: FigureName, query: Query, drawing: Drawing) -> Figure:
@@ -88,12 +91,26 @@ async def _forecast(work: Work, job: Job, query: Query) -> epochs.Forecast:
     if job.total_steps is None:
         return epochs.Forecast()
     ends = await preview.epochs_by_end(work, job)
+    if query.axis == "time":
+        return await _forecast_over_time(work, job, job.total_steps, ends)
     last: float | None = job.total_steps - 1
     if query.axis == "tokens":
         line = await service.token_line(work, job)
         last = None if line is None else line.before(job.total_steps)
-    # Nobody can say when the run will end.
-    return epochs.Forecast(last_x=None if query.axis == "time" else last, epochs=ends)
+    return epochs.Forecast(last_x=last, epochs=ends)
+
+
+async def _forecast_over_time(
+    work: Work, job: Job, total_steps: int, ends: Mapping[str, float | None]
+) -> epochs.Forecast:
+    """The end of the run where its present pace leads; without one, nobody can say when it will be."""
+    pace = (await paces(work.session, work.runtime, [job])).get(job.id)
+    if pace is None or pace.ended or pace.step is None or not pace.steps_per_s:
+        return epochs.Forecast(epochs=ends)
+    in_s = max(0, total_steps - 1 - pace.step) / pace.steps_per_s
+    if in_s > _FARTHEST_S:
+        return epochs.Forecast(epochs=ends)
+    return epochs.Forecast(last_x=work.now + in_s, in_s=in_s, steps_per_s=pace.steps_per_s, epochs=ends)
 
 
 async def _marks(work: Work, job: Job, axis: Axis) -> list[Mark]:

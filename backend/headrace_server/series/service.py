@@ -1,5 +1,6 @@
 """A job's series: stitched over attempts, bucketed in SQL; over tokens, by the steps that tokens follow from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any, get_args
@@ -82,22 +83,31 @@ async def token_line(work: Work, job: Job, attempt: UUID | None = None) -> Token
     return TokenLine.of(await _segments(work, job, attempt), held)
 
 
-async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
-    """A metric of the job. Raises NotFoundError for an unknown attempt, InvalidError for a rank with a source's."""
+async def by_column(work: Work, job: Job, query: Query) -> tuple[Query, Column, TokenLine | None]:
+    """The query as rows are asked: over tokens by step, with the line that then takes points back to tokens."""
     if query.axis != "tokens":
-        return await _series(work, job, metric, query, query.axis)
+        return query, query.axis, None
     line = await token_line(work, job, query.attempt)
     if line is None:
-        return await _series(work, job, metric, query, "step")
+        return query, "step", None
     low = None if query.low is None else line.first_step(query.low)
     high = None if query.high is None else line.last_step(query.high)
-    found = await _series(work, job, metric, replace(query, low=low, high=high), "step")
+    return replace(query, low=low, high=high), "step", line
 
-    def over_tokens(points: list[SeriesPoint]) -> list[SeriesPoint]:
-        return [point.model_copy(update={"x": line.through(point.step)}) for point in points]
 
-    sources = found.sources and [s.model_copy(update={"points": over_tokens(s.points)}) for s in found.sources]
-    return found.model_copy(update={"points": over_tokens(found.points), "sources": sources})
+def over_tokens(points: Sequence[SeriesPoint], line: TokenLine) -> list[SeriesPoint]:
+    """Points over steps as points over tokens."""
+    return [point.model_copy(update={"x": line.through(point.step)}) for point in points]
+
+
+async def series(work: Work, job: Job, metric: Metric, query: Query) -> Series:
+    """A metric of the job. Raises NotFoundError for an unknown attempt, InvalidError for a rank with a source's."""
+    stepped, column, line = await by_column(work, job, query)
+    found = await _series(work, job, metric, stepped, column)
+    if line is None:
+        return found
+    sources = found.sources and [s.model_copy(update={"points": over_tokens(s.points, line)}) for s in found.sources]
+    return found.model_copy(update={"points": over_tokens(found.points, line), "sources": sources})
 
 
 async def _series(work: Work, job: Job, metric: Metric, query: Query, column: Column) -> Series:

@@ -1266,7 +1266,7 @@ export interface paths {
         };
         /**
          * Compare Jobs
-         * @description One measure of several jobs as a chart, a line a job.
+         * @description One measure of several jobs as a chart, a line a job; a part of the time since start is given in seconds.
          */
         get: operations["compare_jobs"];
         put?: never;
@@ -6649,8 +6649,10 @@ export interface operations {
             query?: {
                 /** @description ids of the other jobs, nine at most */
                 with?: string[];
-                /** @description steps, or the time since each job first started */
-                x?: "step" | "elapsed";
+                /** @description steps, tokens, or the time since each job first started */
+                x?: "step" | "tokens" | "elapsed";
+                from?: number | null;
+                to?: number | null;
                 /** @description of which source: share needs one, loss may have one */
                 source?: string | null;
                 theme?: "light" | "dark";

@@ -62,6 +62,49 @@ async def test_time_since_each_start_lines_them_up(world: World) -> None:
     assert found["figure"]["layout"]["xaxis"]["type"] == "linear"
 
 
+async def test_tokens_line_up_jobs_of_other_batch_sizes_also_in_a_part(world: World) -> None:
+    first = await reporting(world, "first", started=world.clock() - 100, loss=2.0)
+    job = await world.job("half", global_batch_size=50)
+    attempt = await world.attempt(job, 1)
+    for seq, step in enumerate((9, 19, 29)):
+        sources = [source_record("web", step, 1_000_000, loss_sum=40.0, loss_count=10)]
+        report = record(0, seq, step, tokens=1000, total_tokens=(step + 1) * 6400, sources=sources)
+        await world.report(job, attempt, report)
+    for metric, query, ours, theirs in (
+        ("tokens_per_s", {}, 1000.0, 500.0),
+        ("loss", {}, 2.75, 4.0),
+        ("loss", {"source": "web"}, 2.0, 4.0),
+    ):
+        found = await world.get(f"{first}/comparison/{metric}", **{"with": [id_of(job)], "x": "tokens"}, **query)
+        both = [[x, pytest.approx(ours), pytest.approx(theirs)] for x in (64_000, 128_000, 192_000)]
+        assert found["table"]["rows"] == both
+        assert found["table"]["columns"][0] == {"key": "x", "label": "tokens", "unit": "tokens"}
+        assert found["figure"]["layout"]["xaxis"]["title"]["text"] == "tokens"
+        part = await world.get(
+            f"{first}/comparison/{metric}",
+            **{"with": [id_of(job)], "x": "tokens", "from": 100_000, "to": 130_000},
+            **query,
+        )
+        assert part["table"]["rows"] == both[1:2]
+        assert found["extent"] == {"low": 64_000, "high": 192_000}
+
+
+async def test_a_part_of_the_time_since_start_is_in_seconds_and_one_unit_is_in_all(world: World) -> None:
+    """Also where one measure has fewer points than another: the charts of a page share their axis."""
+    job = await world.job("long")
+    attempt = await world.attempt(job, 1, started_at=world.clock() - 10_000)
+    for seq, age in enumerate((9_000, 5_000, 0)):
+        sources = [source_record("web", seq, 1_000_000, loss_sum=2.0, loss_count=1 if age > 5_000 else 0)]
+        await world.report(job, attempt, record(0, seq, seq, time=world.clock() - age, sources=sources))
+    loss = await world.get(f"{job}/comparison/loss", x="elapsed")
+    speed = await world.get(f"{job}/comparison/tokens_per_s", x="elapsed", **{"from": 4_000, "to": 6_000})
+    for figure, x, low in ((loss, 1000 / 3600, 1_000), (speed, 5000 / 3600, 5_000)):
+        assert figure["table"]["columns"][0]["unit"] == "h"
+        assert figure["figure"]["layout"]["meta"] == {"x_unit_s": 3600}
+        assert [row[0] for row in figure["table"]["rows"]] == [pytest.approx(x, rel=1e-5)]
+        assert figure["extent"] == {"low": pytest.approx(low), "high": pytest.approx(low)}
+
+
 async def test_the_loss_of_all_sources_is_weighted_by_sequences_and_of_one_its_own(world: World) -> None:
     first, second = await two(world)
     total = await rows(world, first, "loss", id_of(second))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from headrace_server.figures import depth, epochs, loss, mix, throughput, wait
-from headrace_server.figures.canvas import CONFIG, UI_REVISION, Style, plotlyjs_version
+from headrace_server.figures.canvas import CONFIG, UI_REVISION, Style, moment, plotlyjs_version
 from headrace_server.figures.marks import MAX_MARKS, Mark
 from headrace_server.figures.palette import SOURCE_COLORS, SOURCE_SYMBOLS
 from headrace_server.figures.schemas import Extent, Figure
@@ -212,8 +212,18 @@ def test_a_forecast_is_dashed_to_the_planned_end() -> None:
     by_time = epochs.build(sources, epochs.Forecast(epochs={"web": 3.0}), Style(axis="time"))
     assert not [trace for trace in by_time.figure.data if trace.get("line", {}).get("dash") == "dash"]
     assert "3.00 by the end" in by_time.description
+    assert "the run has no pace now" in by_time.description
     done = epochs.build([source("web", [1.0] * 11)], forecast, Style())
     assert len(done.figure.data) == 1, "nothing to forecast at the end"
+
+
+def test_over_time_a_forecast_says_the_pace_it_assumes() -> None:
+    forecast = epochs.Forecast(last_x=100, in_s=7200, steps_per_s=1.5, epochs={"web": 3.0})
+    figure = epochs.build([source("web", [0.5, 1.0])], forecast, Style(axis="time"))
+    [ahead] = [trace for trace in figure.figure.data if trace.get("line", {}).get("dash") == "dash"]
+    assert (ahead["x"], ahead["y"]) == ([moment(10), moment(100)], [1.0, 3.0])
+    assert "That assumes the present pace of 1.5 steps/s, which ends the run in 2 h." in figure.description
+    assert figure.table.rows[-1] == [moment(100), None, 3.0]
 
 
 def test_empty_series_make_empty_figures() -> None:

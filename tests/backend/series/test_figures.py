@@ -1,5 +1,7 @@
 """The figures of a job over REST: real series, the marks of attempts and edits, both axes and themes."""
 
+from headrace_server.figures.canvas import moment
+
 from tests.backend.builders import activation_body, record
 from tests.backend.world import World
 
@@ -60,3 +62,24 @@ async def test_a_rank_has_figures_of_its_own(world: World) -> None:
         assert reply.status_code == 422
         assert "leave out rank=1" in reply.json()["detail"]
     assert (await world.get(f"{job}/figures/queue", rank=7))["table"]["rows"] == []
+
+
+async def test_over_time_the_forecast_goes_where_the_present_pace_leads(world: World) -> None:
+    job, attempt = await world.running_job()
+    for seq in range(2):
+        reports = [
+            record(rank, seq, 5 * seq + 4, time=world.clock() - 2 + 2 * seq, tokens=6400, interval_s=2.0)
+            for rank in range(2)
+        ]
+        await world.report(job, attempt, *reports)
+    figure = await world.get(f"{job}/figures/epochs", x="time")
+    # 2 ranks of 3,200 tokens/s are half a step of 12,800 a second; 990 are left.
+    assert "the present pace of 0.5 steps/s, which ends the run in 33 min" in figure["description"]
+    ahead = [trace for trace in figure["figure"]["data"] if trace.get("meta") == "forecast"]
+    assert len(ahead) == 3
+    assert ahead[0]["x"][1] == moment(world.clock() + 1980)
+    assert figure["extent"]["high"] == world.clock(), "without the forecast"
+    world.clock.advance(600)
+    silent = await world.get(f"{job}/figures/epochs", x="time")
+    assert "the run has no pace now" in silent["description"]
+    assert not [trace for trace in silent["figure"]["data"] if trace.get("meta") == "forecast"]
