@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
-import type { Range, XAxis } from "@/api/queries/figure";
+import type { ChartAxis, Range } from "@/api/queries/figure";
 import type { Figure } from "@/api/types";
 
 import type { View } from "./card-tools";
@@ -16,7 +16,7 @@ interface Props {
   /** Left out, no point of the chart leads to a record. */
   jobId: string | undefined;
   figure: Figure;
-  x: XAxis;
+  x: ChartAxis;
   view: View;
   range: Range | null;
   shown: Range | null;

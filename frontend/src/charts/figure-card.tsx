@@ -5,6 +5,7 @@ import { useId, useRef, useState, type RefObject } from "react";
 
 import {
   figureQuery,
+  type ChartAxis,
   type FigureName,
   type FigureView,
   type Range,
@@ -78,23 +79,22 @@ interface FrameProps {
   jobName: string;
   name: Figure["name"];
   /** What it runs over. */
-  x: XAxis;
+  x: ChartAxis;
   /** Another drawing than the last one, besides by its x; left out, only by that. */
   drawing?: string;
-  /** Left out, it is zoomed by itself, without asking for more detail. */
-  zoom?: Zoom;
+  zoom: Zoom;
   frameRef?: RefObject<HTMLElement | null>;
 }
 
 /** The part of a chart that is shown, and who is told of another. */
-type Zoom = Pick<ChartLink, "range" | "shown" | "onRange"> & Partial<Pick<ChartLink, "hoverLink">>;
+export type Zoom = Pick<ChartLink, "range" | "shown" | "onRange"> &
+  Partial<Pick<ChartLink, "hoverLink">>;
 
 /** The card of any figure that the server draws: its title, what it means, its numbers as a table, both as files. */
 export function FigureFrame({ query, of, jobName, name, x, drawing, zoom, frameRef }: FrameProps) {
   const [view, setView] = useState<View>("chart");
-  const [own, setOwn] = useState<Range | null>(null);
   const titleId = useId();
-  const { range, shown, onRange, hoverLink } = zoom ?? { range: own, shown: own, onRange: setOwn };
+  const { range, shown, onRange, hoverLink } = zoom;
   const figure = query.data;
   return (
     <section ref={frameRef} className={classes.card} aria-labelledby={titleId} data-figure={name}>

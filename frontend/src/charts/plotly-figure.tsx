@@ -1,7 +1,7 @@
 import type { PlotElement, PlotlyModule } from "plotly.js-basic-dist-min";
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 
-import type { Range, XAxis } from "@/api/queries/figure";
+import type { ChartAxis, Range } from "@/api/queries/figure";
 import type { FigureBody } from "@/api/types";
 import { useNumberStyle } from "@/lib/number-style";
 
@@ -14,13 +14,13 @@ import { inReadersZone } from "./local-times";
 import { withNumberStyle } from "./number-texts";
 import { plotConfig } from "./plot-config";
 import classes from "./plotly-figure.module.css";
-import { rangeOf, toPlotly } from "./x-range";
+import { rangeOf, toPlotly, unitOf } from "./x-range";
 
 interface Props {
   figure: FigureBody;
   /** Read out in place of the picture. */
   label: string;
-  x: XAxis;
+  x: ChartAxis;
   /** What of the x axis is shown; null for what there is. */
   range: Range | null;
   /** The reader dragged over a part, or by a double click wants all: null. */
@@ -40,10 +40,12 @@ const PLOT_PX = 204;
 const heightOf = ({ layout }: FigureBody) =>
   PLOT_PX + ((layout.margin as { b?: number } | undefined)?.b ?? 76);
 
-function layoutOf(figure: FigureBody, x: XAxis, range: Range | null) {
+function layoutOf(figure: FigureBody, x: ChartAxis, range: Range | null) {
   const axis = figure.layout.xaxis as object;
   const shown =
-    range === null ? { autorange: true } : { range: toPlotly(range, x), autorange: false };
+    range === null
+      ? { autorange: true }
+      : { range: toPlotly(range, x, unitOf(figure)), autorange: false };
   return {
     ...figure.layout,
     autosize: true,
@@ -64,7 +66,7 @@ export function PlotlyFigure({ figure, label, x, range, ...on }: Props) {
   );
 
   const relaid = useEffectEvent((change: Record<string, unknown>) => {
-    const chosen = rangeOf(change);
+    const chosen = rangeOf(change, unitOf(figure));
     if (chosen !== undefined) on.onRange(chosen);
   });
   const doubleClicked = useEffectEvent(() => on.onRange(null));
@@ -97,7 +99,7 @@ export function PlotlyFigure({ figure, label, x, range, ...on }: Props) {
       const layout = layoutOf(inert, x, range);
       const plot = await plotly.react(
         element,
-        cutForecasts(inert, range).data,
+        cutForecasts(inert, range, x).data,
         layout,
         plotConfig(inert.config),
       );

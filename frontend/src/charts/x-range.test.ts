@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { rangeOf, tidy, toPlotly, unionOf } from "./x-range";
+import { rangeOf, tidy, toPlotly, unionOf, unitOf } from "./x-range";
 
 it.each([
   [{ "xaxis.range[0]": 1, "xaxis.range[1]": 2 }, [1, 2]],
@@ -20,9 +20,17 @@ it("brings times to Plotly by the reader's clock, and back", () => {
   expect(toPlotly([1, 2], "tokens")).toEqual([1, 2]);
 });
 
+it("draws seconds in the unit of the figure, and reads them back", () => {
+  const hours = { data: [], layout: { meta: { x_unit_s: 3600 } }, config: {} };
+  expect(toPlotly([1800, 7200], "elapsed", unitOf(hours))).toEqual([0.5, 2]);
+  expect(rangeOf({ "xaxis.range": [0.5, 2] }, unitOf(hours))).toEqual([1800, 7200]);
+  expect(unitOf({ data: [], layout: {}, config: {} })).toBe(1);
+});
+
 it("makes a range fit for an address", () => {
   expect(tidy([-3.2, 17.4], "step")).toEqual([0, 18]);
   expect(tidy([1.23456, 2.34567], "time")).toEqual([1.235, 2.346]);
+  expect(tidy([0, 0.25], "elapsed")).toEqual([0, 0.25]);
 });
 
 it("puts together what charts reach over", () => {

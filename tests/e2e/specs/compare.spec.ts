@@ -21,7 +21,7 @@ test("draws several jobs on one axis, hostile names as text, and tells what diff
   await expect(mix.getByRole("row", { name: /^web/ })).toContainText("50.00 %");
   await expect(mix.getByRole("row", { name: /^web/ })).toContainText("no such source");
 
-  await page.getByText("By time since start").click();
+  await page.getByText("Time since start", { exact: true }).click();
   await expect(page).toHaveURL(/x=elapsed/);
   await expect(throughput).toContainText("over the time since it first started");
   const [csv] = await Promise.all([

@@ -13,7 +13,9 @@ export const RANK_FIGURES = ["throughput", "wait", "queue", "memory"] as const;
 export type FigureName = (typeof FIGURES)[number] | (typeof RANK_FIGURES)[number];
 /** What a chart runs over. */
 export type XAxis = "step" | "tokens" | "time";
-/** From where to where, in the units of the axis; times in Unix seconds. */
+/** What a chart of one job, or of several, runs over: elapsed is the time since each job first started. */
+export type ChartAxis = XAxis | "elapsed";
+/** From where to where, in the units of the axis; times in Unix seconds, elapsed ones in seconds. */
 export type Range = readonly [number, number];
 /** The theme a figure is coloured for. */
 export type Theme = "light" | "dark";

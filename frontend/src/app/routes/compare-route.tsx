@@ -11,7 +11,7 @@ export function CompareRoute() {
   return (
     <ComparePage
       search={search}
-      onSearch={(next) => void navigate({ search: next, replace: true })}
+      onSearch={(next) => void navigate({ search: next, replace: true, resetScroll: false })}
     />
   );
 }

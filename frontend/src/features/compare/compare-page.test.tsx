@@ -92,8 +92,22 @@ it("draws one figure when asked for one, over the time since start", async () =>
   renderPage(<ComparePage search={search} onSearch={onSearch} />);
   await vi.waitFor(() => expect(asked).toHaveLength(1));
   expect(asked[0]?.searchParams.get("x")).toBe("elapsed");
-  await userEvent.click(await screen.findByRole("radio", { name: "By step" }));
+  await userEvent.click(await screen.findByRole("radio", { name: "Step" }));
   expect(onSearch).toHaveBeenCalledWith({ jobs: search.jobs, metric: "wait_share" });
+});
+
+it("shares a part of the axis, which the address has, and leaves it with another axis", async () => {
+  const search = { jobs: id(1), metric: "loss", x: "tokens", from: 1000, to: 2000 } as const;
+  const onSearch = vi.fn();
+  renderPage(<ComparePage search={search} onSearch={onSearch} />);
+  await vi.waitFor(() => expect(asked.length).toBeGreaterThan(0));
+  const params = asked.map(({ searchParams }) => Object.fromEntries(searchParams));
+  expect(params.every(({ x, from, to }) => `${x} ${from} ${to}` === "tokens 1000 2000")).toBe(true);
+  expect(await screen.findByText(/^1.00 k to 2.00 k tokens/)).toBeDefined();
+  await userEvent.click(screen.getByRole("button", { name: "Show all" }));
+  expect(onSearch).toHaveBeenLastCalledWith({ jobs: id(1), metric: "loss", x: "tokens" });
+  await userEvent.click(screen.getByRole("radio", { name: "Time since start" }));
+  expect(onSearch).toHaveBeenLastCalledWith({ jobs: id(1), metric: "loss", x: "elapsed" });
 });
 
 it("leads to the list while nothing is chosen, and says what of an address it leaves out", async () => {

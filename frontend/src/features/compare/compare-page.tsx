@@ -1,15 +1,19 @@
-import { NativeSelect, SegmentedControl } from "@mantine/core";
+import { NativeSelect } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
+import type { Range } from "@/api/queries/figure";
 import { jobQuery } from "@/api/queries/job";
 import type { Job } from "@/api/types";
+import { AxisBar, AxisChoice, ShownRange } from "@/charts/axis-bar";
+import { chosenRange, searchOf } from "@/charts/chart-search";
 import { EmptyState, LoadingState } from "@/components/page-states";
 import { plural } from "@/lib/format";
 import { useDocumentTitle } from "@/lib/use-document-title";
 
 import classes from "./compare-page.module.css";
 import {
+  AXES,
   compareSearch,
   METRICS,
   readIds,
@@ -76,17 +80,18 @@ function Comparison({ jobs, search, onSearch }: Props & { jobs: readonly Job[] }
   const sources = [...new Set(jobs.flatMap((job) => job.sources.map(({ name }) => name)))];
   const source = sources.find((name) => name === search.source) ?? sources[0] ?? "";
   const change = (next: Partial<CompareSearch>) => onSearch({ ...search, ...next });
+  const x = search.x ?? "step";
+  const range = chosenRange(search);
+  const onRange = (next: Range | null) =>
+    onSearch(compareSearch({ ...search, from: null, to: null, ...searchOf(next) }));
   return (
     <>
-      <div className={classes.controls}>
-        <SegmentedControl
-          aria-label="Charts run over"
-          value={search.x ?? "step"}
-          onChange={(x) => onSearch(compareSearch({ ...search, x }))}
-          data={[
-            { value: "step", label: "By step" },
-            { value: "elapsed", label: "By time since start" },
-          ]}
+      <AxisBar>
+        <AxisChoice
+          axes={AXES}
+          x={x}
+          // A range of the one axis means nothing on the other.
+          onAxis={(next) => onSearch(compareSearch({ ...search, x: next, from: null, to: null }))}
         />
         <NativeSelect
           aria-label="Figures"
@@ -105,8 +110,16 @@ function Comparison({ jobs, search, onSearch }: Props & { jobs: readonly Job[] }
           onChange={(event) => change({ source: event.currentTarget.value })}
           data={sources.map((name) => ({ value: name, label: `Source: ${name}` }))}
         />
-      </div>
-      <ComparisonCharts jobs={jobs} x={search.x ?? "step"} metric={search.metric} source={source} />
+        <ShownRange x={x} range={range} onRange={onRange} />
+      </AxisBar>
+      <ComparisonCharts
+        jobs={jobs}
+        x={x}
+        metric={search.metric}
+        source={source}
+        range={range}
+        onRange={onRange}
+      />
       {jobs.length > 1 && (
         <>
           <DifferenceTable title="Mix in force" noun="source" jobs={jobs} rows={mixRows(jobs)} />

@@ -11,6 +11,12 @@ it("reads an address anyone may have typed", () => {
     metric: "loss",
     source: "web",
   });
+  expect(compareSearch({ x: "tokens", from: 10, to: 20 })).toEqual({
+    x: "tokens",
+    from: 10,
+    to: 20,
+  });
+  expect(compareSearch({ from: 20, to: 10 })).toEqual({});
   expect(compareSearch({ jobs: ["a"], x: "time", metric: "odd", source: 3 })).toEqual({});
 });
 

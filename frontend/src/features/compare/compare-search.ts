@@ -1,5 +1,7 @@
+import { axisIn, rangeSearch, type RangeSearch } from "@/charts/chart-search";
+
 /** What jobs can be compared over. */
-export const AXES = ["step", "elapsed"] as const;
+export const AXES = ["step", "tokens", "elapsed"] as const;
 export type CompareAxis = (typeof AXES)[number];
 
 /** What can be compared. */
@@ -7,9 +9,9 @@ export const METRICS = ["tokens_per_s", "wait_share", "loss", "share"] as const;
 export type CompareMetric = (typeof METRICS)[number];
 
 /** A comparison as it stands in the address: ids of jobs with commas between, in the order of their colours. */
-export interface CompareSearch {
+export interface CompareSearch extends RangeSearch {
   jobs?: string;
-  x?: "elapsed";
+  x?: CompareAxis;
   metric?: CompareMetric;
   source?: string;
 }
@@ -30,9 +32,11 @@ export function readIds(jobs: string | undefined): { ids: string[]; left: number
 export function compareSearch(search: Record<string, unknown>): CompareSearch {
   const metric = METRICS.find((known) => known === search.metric);
   const { jobs, source } = search;
+  const x = axisIn(AXES, search.x);
   return {
     ...(typeof jobs === "string" && jobs !== "" && { jobs: jobs.slice(0, 1000) }),
-    ...(search.x === "elapsed" && { x: "elapsed" as const }),
+    ...(x && { x }),
+    ...rangeSearch(search),
     ...(metric && { metric }),
     ...(typeof source === "string" && source !== "" && { source: source.slice(0, 200) }),
   };

@@ -1,13 +1,17 @@
 import { useComputedColorScheme } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, type UseQueryResult } from "@tanstack/react-query";
+import { useState } from "react";
 
 import {
   comparisonQuery,
   type ComparisonAxis,
   type ComparisonMetric,
 } from "@/api/queries/comparison";
+import type { Range } from "@/api/queries/figure";
 import type { Figure, Job } from "@/api/types";
-import { FigureFrame } from "@/charts/figure-card";
+import { FigureFrame, type Zoom } from "@/charts/figure-card";
+import { HoverLink } from "@/charts/hover-link";
+import { tidy, unionOf } from "@/charts/x-range";
 
 import classes from "./compare-page.module.css";
 
@@ -18,57 +22,62 @@ const NAMES: Record<ComparisonMetric, Figure["name"]> = {
   share: "compare-share",
 };
 
+/** What one of the charts is of. */
+interface Measure {
+  metric: ComparisonMetric;
+  source?: string;
+}
+
 interface Props {
   jobs: readonly Job[];
   x: ComparisonAxis;
   metric: ComparisonMetric | undefined;
   source: string;
+  /** What the reader zoomed into; null for all. */
+  range: Range | null;
+  onRange: (range: Range | null) => void;
 }
 
-/** One chart a measure, a line a job; losses in all and of one source, and how much of that source was delivered. */
-export function ComparisonCharts({ jobs, x, metric, source }: Props) {
-  const all: readonly { metric: ComparisonMetric; source?: string }[] = [
-    { metric: "tokens_per_s" },
-    { metric: "wait_share" },
-    { metric: "loss" },
-    ...(source === ""
-      ? []
-      : [{ metric: "loss", source } as const, { metric: "share", source } as const]),
-  ];
-  const shown = all.filter((chart) => metric === undefined || chart.metric === metric);
+/**
+ * One chart a measure, a line a job; losses in all and of one source, and how much of that source was delivered. A
+ * zoom or a pointer in one is in all.
+ */
+export function ComparisonCharts({ jobs, x, metric, source, range, onRange }: Props) {
+  const theme = useComputedColorScheme("light");
+  const [hoverLink] = useState(() => new HoverLink());
+  const ids = jobs.map(({ id }) => id);
+  const shown = measures(source).filter((each) => metric === undefined || each.metric === metric);
+  const queries = useQueries({
+    queries: shown.map((each) => comparisonQuery({ jobs: ids, x, range, theme, ...each })),
+  });
+  const zoom: Zoom = {
+    range,
+    shown: range ?? unionOf(queries.map(({ data }) => data?.extent)),
+    onRange: (next) => onRange(next && tidy(next, x)),
+    hoverLink,
+  };
   return (
     <div className={classes.charts}>
-      {shown.map((chart) => (
-        <ComparisonChart
-          key={`${chart.metric} ${chart.source === undefined ? "all" : "one"}`}
-          jobs={jobs}
+      {shown.map((each, place) => (
+        <FigureFrame
+          key={`${each.metric} ${each.source === undefined ? "all" : "one"}`}
+          query={queries[place] as UseQueryResult<Figure>}
+          jobName={`${jobs.length}-jobs${each.source === undefined ? "" : `-${each.source}`}`}
+          name={NAMES[each.metric]}
           x={x}
-          {...chart}
+          drawing={`${ids.join(",")} ${each.source ?? ""}`}
+          zoom={zoom}
         />
       ))}
     </div>
   );
 }
 
-interface ChartProps {
-  jobs: readonly Job[];
-  x: ComparisonAxis;
-  metric: ComparisonMetric;
-  source?: string;
-}
-
-function ComparisonChart({ jobs, x, metric, source }: ChartProps) {
-  const theme = useComputedColorScheme("light");
-  const ids = jobs.map(({ id }) => id);
-  const query = useQuery(comparisonQuery({ jobs: ids, metric, x, source, theme }));
-  const label = source === undefined ? "" : `-${source}`;
-  return (
-    <FigureFrame
-      query={query}
-      jobName={`${jobs.length}-jobs${label}`}
-      name={NAMES[metric]}
-      x="step"
-      drawing={`${x} ${ids.join(",")} ${source ?? ""}`}
-    />
-  );
-}
+const measures = (source: string): readonly Measure[] => [
+  { metric: "tokens_per_s" },
+  { metric: "wait_share" },
+  { metric: "loss" },
+  ...(source === ""
+    ? []
+    : [{ metric: "loss", source } as const, { metric: "share", source } as const]),
+];

@@ -1,13 +1,13 @@
-import { SegmentedControl } from "@mantine/core";
-
 import type { Range, XAxis } from "@/api/queries/figure";
 import type { Job } from "@/api/types";
-import { formatCount, formatMetric } from "@/lib/format";
-import { formatLocal } from "@/lib/time";
+import { AxisBar, AxisChoice, ShownRange } from "@/charts/axis-bar";
+import { chosenRange } from "@/charts/chart-search";
+import { QuietButton } from "@/components/quiet-button";
+import { useNow } from "@/lib/use-now";
 
 import {
+  AXES,
   axisOf,
-  chosenRange,
   SMOOTHINGS,
   withAxis,
   withRange,
@@ -23,25 +23,19 @@ interface Props {
   onSearch: (search: ChartsSearch) => void;
 }
 
-const AXES: readonly { value: XAxis; label: string }[] = [
-  { value: "step", label: "Step" },
-  { value: "tokens", label: "Tokens" },
-  { value: "time", label: "Time" },
-];
+const NOW_EVERY_MS = 10_000;
 
 /** What all charts run over, which part of it they show and how much is smoothed. Stays in sight while they scroll. */
 export function ChartsBar({ job, search, onSearch }: Props) {
   const x = axisOf(search);
   const range = chosenRange(search);
-  const end = plannedEnd(job, x);
+  const nowS = useNow(NOW_EVERY_MS) / 1000;
+  const whole = toPlannedEnd(job, x, nowS);
+  const showsEnd = range !== null && (x === "time" ? range[1] > nowS : range[1] === whole?.[1]);
+  const onRange = (next: Range | null) => onSearch(withRange(search, next));
   return (
-    <div className={classes.bar} role="group" aria-label="Charts">
-      <SegmentedControl
-        aria-label="Charts run over"
-        value={x}
-        onChange={(next) => onSearch(withAxis(search, next))}
-        data={[...AXES]}
-      />
+    <AxisBar>
+      <AxisChoice axes={AXES} x={x} onAxis={(next) => onSearch(withAxis(search, next))} />
       <label className={classes.choice}>
         Smoothing
         <select
@@ -56,45 +50,30 @@ export function ChartsBar({ job, search, onSearch }: Props) {
           ))}
         </select>
       </label>
-      <span className={classes.shown}>
-        {range === null ? "All so far" : rangeText(range, x)}
-        {range !== null && (
-          <button
-            type="button"
-            className={classes.small}
-            onClick={() => onSearch(withRange(search, null))}
-          >
-            Show all
-          </button>
-        )}
-        {end !== null && range?.[1] !== end && (
-          <button
-            type="button"
-            className={classes.small}
-            onClick={() => onSearch(withRange(search, [0, end]))}
+      <ShownRange x={x} range={range} onRange={onRange}>
+        {whole !== null && !showsEnd && (
+          <QuietButton
+            framed
+            title={x === "time" ? "Where the present pace leads" : undefined}
+            onClick={() => onRange(whole)}
           >
             To the planned end
-          </button>
+          </QuietButton>
         )}
-      </span>
+      </ShownRange>
       <ExportMenu jobId={job.id} x={x} />
-    </div>
+    </AxisBar>
   );
 }
 
-/** Where the run is planned to end, on an axis on which that can be said. */
-function plannedEnd(
-  { total_steps: steps, seq_len, global_batch_size }: Job,
-  x: XAxis,
-): number | null {
-  if (steps === null || steps < 2 || x === "time") return null;
-  return x === "step" ? steps - 1 : steps * seq_len * global_batch_size;
-}
-
-function rangeText([low, high]: Range, x: XAxis): string {
-  if (x === "step") return `Steps ${formatCount(low)} to ${formatCount(high)}`;
-  if (x === "tokens") return `${formatMetric(low)} to ${formatMetric(high)} tokens`;
-  const [from, to] = [low, high].map((seconds) => new Date(seconds * 1000).toISOString());
-  const now = new Date();
-  return `${formatLocal(from ?? "", now)} to ${formatLocal(to ?? "", now)}`;
+/** From the start to where the run is planned to end; over time where its present pace leads, null without one. */
+export function toPlannedEnd(job: Job, x: XAxis, nowS: number): Range | null {
+  const { total_steps: steps, step, tokens_per_s: rate } = job;
+  if (steps === null || steps < 2) return null;
+  const tokensAStep = job.seq_len * job.global_batch_size;
+  if (x === "step") return [0, steps - 1];
+  if (x === "tokens") return [0, steps * tokensAStep];
+  if (step === null || rate === null || rate <= 0 || step >= steps - 1) return null;
+  const start = Date.parse(job.created_at) / 1000;
+  return [start, Math.ceil(nowS + ((steps - 1 - step) * tokensAStep) / rate)];
 }

@@ -5,11 +5,12 @@ import { useState } from "react";
 
 import { figureQuery, FIGURES, type Range } from "@/api/queries/figure";
 import type { Job } from "@/api/types";
+import { chosenRange } from "@/charts/chart-search";
 import { FigureCard, NARROW } from "@/charts/figure-card";
 import { HoverLink } from "@/charts/hover-link";
 import { tidy, unionOf } from "@/charts/x-range";
 
-import { axisOf, chosenRange, withRange, type ChartsSearch } from "./charts-search";
+import { axisOf, withRange, type ChartsSearch } from "./charts-search";
 import classes from "./job-page.module.css";
 import { MarksList } from "./marks-list";
 

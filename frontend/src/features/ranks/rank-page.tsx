@@ -1,4 +1,3 @@
-import { SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
@@ -6,6 +5,7 @@ import { RANK_FIGURES, type XAxis } from "@/api/queries/figure";
 import { jobQuery } from "@/api/queries/job";
 import { rankQuery } from "@/api/queries/ranks";
 import type { Job } from "@/api/types";
+import { AxisChoice } from "@/charts/axis-bar";
 import { FigureCard } from "@/charts/figure-card";
 import { ErrorState, LoadingState } from "@/components/page-states";
 import { StateBadge } from "@/components/state-badge";
@@ -13,6 +13,8 @@ import { StateBadge } from "@/components/state-badge";
 import { RankCursors } from "./rank-cursors";
 import { RankFacts, type RankDetail } from "./rank-facts";
 import classes from "./rank-page.module.css";
+
+const AXES = ["step", "tokens", "time"] as const;
 
 interface Props {
   jobId: string;
@@ -90,14 +92,10 @@ function Charts({ job, rank, x, onX }: ChartsProps) {
     <>
       <div className={classes.bar}>
         <h2>Charts</h2>
-        <SegmentedControl
-          aria-label="Charts run over"
-          value={x ?? "step"}
-          onChange={(next) => onX(next === "time" ? "time" : undefined)}
-          data={[
-            { value: "step", label: "By step" },
-            { value: "time", label: "By time" },
-          ]}
+        <AxisChoice
+          axes={AXES}
+          x={x ?? "step"}
+          onAxis={(next) => onX(next === "step" ? undefined : next)}
         />
       </div>
       <div className={classes.charts}>
