@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
 
 import { alertCountQuery } from "@/api/queries/alerts";
 import { sessionQuery } from "@/api/queries/session";
@@ -14,12 +14,17 @@ const PAGES = [
   { to: "/alerts", label: "Alerts" },
 ] as const;
 
+/** Settings that belong to no project have addresses of their own. */
+const OTHER_SETTINGS = /^\/(account|server)(\/|$)/;
+
 /** The way to every page that belongs to no job. */
 export function MainNav() {
   const isAdmin = useQuery(sessionQuery()).data?.user.is_admin ?? false;
+  const isOtherSettings = useLocation({ select: ({ pathname }) => OTHER_SETTINGS.test(pathname) });
   return (
     <nav aria-label="Main" className={classes.nav}>
-      <Link to="/jobs" className={classes.brand} activeOptions={{ includeSearch: false }}>
+      {/* The start leads on to the jobs, so that only "Jobs" is marked there. */}
+      <Link to="/" className={classes.brand} activeOptions={{ exact: true }}>
         <img src="/favicon.svg" alt="" width="20" height="20" />
         Headrace
       </Link>
@@ -29,7 +34,11 @@ export function MainNav() {
           {to === "/alerts" && <FiringBadge />}
         </Link>
       ))}
-      <Link to="/settings" className={classes.page}>
+      <Link
+        to="/settings"
+        className={classes.page}
+        aria-current={isOtherSettings ? "page" : undefined}
+      >
         Settings
       </Link>
       {isAdmin && (

@@ -17,6 +17,10 @@ window.ResizeObserver = class {
   unobserve() {}
   disconnect() {}
 };
+// Never connects: what comes live is tested on streams of its own.
+window.EventSource ??= class extends EventTarget {
+  close() {}
+} as unknown as typeof EventSource;
 
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
