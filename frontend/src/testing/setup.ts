@@ -18,7 +18,7 @@ window.ResizeObserver = class {
   disconnect() {}
 };
 // Never connects: what comes live is tested on streams of its own.
-window.EventSource ??= class extends EventTarget {
+window.EventSource = class extends EventTarget {
   close() {}
 } as unknown as typeof EventSource;
 
