@@ -1,20 +1,8 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible } from "./axe";
 import { environment } from "./environment";
 import { expect, test } from "./harness";
-
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
-  const told = violations.map(({ id, impact, nodes }) => ({
-    id,
-    impact,
-    nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`),
-  }));
-  expect(told).toEqual([]);
-}
 
 const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -61,7 +49,15 @@ for (const scheme of ["light", "dark"] as const) {
   }) => {
     test.setTimeout(240_000);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    for (const path of ["", "/ranks", "/ranks/0", "/mix", "/history", "/trace?step=3"]) {
+    for (const path of [
+      "",
+      "/ranks",
+      "/ranks/0",
+      "/mix",
+      "/history",
+      "/history?view=audit",
+      "/trace?step=3",
+    ]) {
       await page.goto(`/jobs/${jobId}${path}`);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(page.locator("main [role=status][aria-label^=Loading]")).toHaveCount(0);
@@ -92,6 +88,7 @@ test("fits a phone and a 200 % zoom without scrolling sideways", async ({ page, 
       `/jobs/${jobId}/ranks/0`,
       `/jobs/${jobId}/mix`,
       `/jobs/${jobId}/history`,
+      `/jobs/${jobId}/history?view=audit`,
       ...OUTSIDE_JOBS.map(([path]) => path),
       `/jobs/${jobId}/trace?step=3`,
       `/compare?jobs=${jobId},${environment.bigJob}`,
