@@ -12,6 +12,7 @@ import {
   type XAxis,
 } from "@/api/queries/figure";
 import type { Figure } from "@/api/types";
+import card from "@/components/card.module.css";
 import { ErrorState } from "@/components/page-states";
 
 import { CardTools, type View } from "./card-tools";
@@ -97,7 +98,7 @@ export function FigureFrame({ query, of, jobName, name, x, drawing, zoom, frameR
   const { range, shown, onRange, hoverLink } = zoom;
   const figure = query.data;
   return (
-    <section ref={frameRef} className={classes.card} aria-labelledby={titleId} data-figure={name}>
+    <section ref={frameRef} className={card.card} aria-labelledby={titleId} data-figure={name}>
       <header className={classes.head}>
         <h2 id={titleId} className={classes.title}>
           {figure?.title ?? name}

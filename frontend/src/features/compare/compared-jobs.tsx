@@ -4,6 +4,7 @@ import { errorMessage, hasStatus } from "@/api/problem";
 import type { Job } from "@/api/types";
 import { CopyableId } from "@/components/copyable-id";
 import { MixBar } from "@/components/mix-bar";
+import { QuietButton } from "@/components/quiet-button";
 import { StateBadge } from "@/components/state-badge";
 import { StepProgress } from "@/components/step-progress";
 import { formatRate, plural } from "@/lib/format";
@@ -43,14 +44,14 @@ export function ComparedJobs({ compared, left, onRemove }: Props) {
             ) : (
               <Shown job={each.job} place={drawn.indexOf(each)} />
             )}
-            <button
-              type="button"
-              className={classes.remove}
-              aria-label={`Take ${each.job?.name ?? each.id} out of the comparison`}
-              onClick={() => onRemove(each.id)}
-            >
-              Remove
-            </button>
+            <span className={classes.remove}>
+              <QuietButton
+                aria-label={`Take ${each.job?.name ?? each.id} out of the comparison`}
+                onClick={() => onRemove(each.id)}
+              >
+                Remove
+              </QuietButton>
+            </span>
           </li>
         ))}
       </ul>
@@ -112,10 +113,7 @@ function Missing({ id, error, retry }: ComparedJob) {
         </p>
       ) : (
         <p className={classes.reason} role="alert">
-          Not compared: {errorMessage(error)}{" "}
-          <button type="button" className={classes.remove} onClick={retry}>
-            Try again
-          </button>
+          Not compared: {errorMessage(error)} <QuietButton onClick={retry}>Try again</QuietButton>
         </p>
       )}
     </>

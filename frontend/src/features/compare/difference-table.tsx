@@ -2,6 +2,8 @@ import { Switch } from "@mantine/core";
 import { useId, useState } from "react";
 
 import type { Job } from "@/api/types";
+import card from "@/components/card.module.css";
+import { NumberTable } from "@/components/number-table";
 import { plural } from "@/lib/format";
 
 import classes from "./compare-page.module.css";
@@ -23,7 +25,7 @@ export function DifferenceTable({ title, noun, jobs, rows }: Props) {
   const same = rows.filter(({ differs }) => !differs);
   const shown = all ? [...differing, ...same] : differing;
   return (
-    <section className={classes.card} aria-labelledby={titleId}>
+    <section className={`${card.card} ${classes.card}`} aria-labelledby={titleId}>
       <header className={classes.head}>
         <h2 id={titleId}>{title}</h2>
         <Switch
@@ -38,37 +40,20 @@ export function DifferenceTable({ title, noun, jobs, rows }: Props) {
           No {noun} differs: all {rows.length} are the same.
         </p>
       ) : (
-        <div
-          className={classes.scroll}
-          role="region"
-          aria-label={`${title}, as a table`}
-          // A scrolling region must be reachable by keyboard.
-          // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-          tabIndex={0}
+        <NumberTable
+          bare
+          label={`${title}, as a table`}
+          columns={[noun, ...jobs.map(({ id, name }) => ({ key: id, name }))]}
         >
-          <table className={classes.table}>
-            <thead>
-              <tr>
-                <th scope="col">{noun}</th>
-                {jobs.map((job) => (
-                  <th key={job.id} scope="col">
-                    {job.name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map(({ label, cells, differs }) => (
-                <tr key={label} data-differs={differs}>
-                  <th scope="row">{label}</th>
-                  {cells.map((cell, place) => (
-                    <td key={jobs[place]?.id ?? place}>{cell}</td>
-                  ))}
-                </tr>
+          {shown.map(({ label, cells, differs }) => (
+            <tr key={label} className={differs ? undefined : classes.same}>
+              <th scope="row">{label}</th>
+              {cells.map((cell, place) => (
+                <td key={jobs[place]?.id ?? place}>{cell}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </NumberTable>
       )}
     </section>
   );

@@ -1,6 +1,7 @@
 import { useRef, useState } from "react";
 
 import type { Activation, Attempt, MixVersion } from "@/api/types";
+import { QuietButton } from "@/components/quiet-button";
 import { StateBadge } from "@/components/state-badge";
 import { Moment } from "@/components/time";
 import { formatCount, plural } from "@/lib/format";
@@ -52,9 +53,11 @@ export function VersionRow(props: Props) {
           {version.change !== null && version.approved_by === null && ", as scheduled"}
         </span>
         {differs && !reverting && reader !== null && (
-          <button type="button" className={classes.revert} onClick={() => setReverting(true)}>
-            Revert to v{version.version}
-          </button>
+          <span className={classes.revert}>
+            <QuietButton framed onClick={() => setReverting(true)}>
+              Revert to v{version.version}
+            </QuietButton>
+          </span>
         )}
       </div>
       <p className={classes.reason}>{version.reason}</p>

@@ -3,6 +3,7 @@ import { useRef } from "react";
 
 import { attemptsQuery } from "@/api/queries/attempts";
 import type { Attempt } from "@/api/types";
+import { NumberTable } from "@/components/number-table";
 import { StateBadge } from "@/components/state-badge";
 import { Moment } from "@/components/time";
 import { formatCount, UNKNOWN } from "@/lib/format";
@@ -17,28 +18,22 @@ export function AttemptsTable({ jobId }: { jobId: string }) {
   return (
     <section className={classes.attempts}>
       <h2>Attempts</h2>
-      {/* A region that may scroll sideways must be reachable by keyboard. */}
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className={classes.scroll} role="region" aria-label="Attempts" tabIndex={0}>
-        <table className={classes.table}>
-          <thead>
-            <tr>
-              <th scope="col">Attempt</th>
-              <th scope="col">Ranks</th>
-              <th scope="col">Resumed from step</th>
-              <th scope="col">Started</th>
-              <th scope="col">Ended</th>
-              <th scope="col">Leader&apos;s host</th>
-              <th scope="col">Loader</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.toReversed().map((attempt) => (
-              <Row key={attempt.id} attempt={attempt} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <NumberTable
+        label="Attempts"
+        columns={[
+          "Attempt",
+          "Ranks",
+          "Resumed from step",
+          "Started",
+          "Ended",
+          "Leader’s host",
+          "Loader",
+        ]}
+      >
+        {data.toReversed().map((attempt) => (
+          <Row key={attempt.id} attempt={attempt} />
+        ))}
+      </NumberTable>
     </section>
   );
 }

@@ -3,8 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { errorMessage } from "@/api/problem";
 import { changeJob } from "@/api/queries/job";
 import type { JobListed } from "@/api/types";
-
-import classes from "./job-tags.module.css";
+import { QuietButton } from "@/components/quiet-button";
 
 /** Takes a job off the list, or back onto it. Nothing is lost, so nobody is asked twice. */
 export function ArchiveButton({ job }: { job: JobListed }) {
@@ -16,15 +15,13 @@ export function ArchiveButton({ job }: { job: JobListed }) {
   const verb = job.archived ? "Restore" : "Archive";
   return (
     <>
-      <button
-        type="button"
-        className={classes.action}
+      <QuietButton
         disabled={change.isPending}
         aria-label={`${verb} ${job.name}`}
         onClick={() => change.mutate(!job.archived)}
       >
         {verb}
-      </button>
+      </QuietButton>
       {change.isError && <span role="alert">{errorMessage(change.error)}</span>}
     </>
   );

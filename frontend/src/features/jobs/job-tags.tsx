@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "react";
 import { errorMessage } from "@/api/problem";
 import { changeJob } from "@/api/queries/job";
 import type { JobListed } from "@/api/types";
+import { QuietButton } from "@/components/quiet-button";
 
 import classes from "./job-tags.module.css";
 import { readTags, tagsText, tagText } from "./tags";
@@ -34,14 +35,12 @@ export function JobTags({ job, mayOperate }: Props) {
         </Link>
       ))}
       {mayOperate && (
-        <button
-          type="button"
-          className={classes.action}
+        <QuietButton
           onClick={() => setEditing(true)}
           aria-label={`${tags.length === 0 ? "Add" : "Edit"} tags: ${job.name}`}
         >
           {tags.length === 0 ? "Add tags" : "Edit tags"}
-        </button>
+        </QuietButton>
       )}
     </span>
   );

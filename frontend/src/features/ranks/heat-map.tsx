@@ -2,6 +2,7 @@ import { NativeSelect, useComputedColorScheme } from "@mantine/core";
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
 
 import type { RankState } from "@/api/types";
+import card from "@/components/card.module.css";
 import { useWidth } from "@/lib/use-width";
 
 import { drawHeat, heatColors } from "./draw-heat";
@@ -33,7 +34,7 @@ export function HeatMap({ jobId, ranks, numRanks, shown, metric, onMetric, onOpe
   const cells = useMemo(() => heatCells(ranks, metric, numRanks), [ranks, metric, numRanks]);
   const layout = useMemo(() => layOut(cells.bins.length, width), [cells.bins.length, width]);
   return (
-    <section className={classes.card} aria-label="Heat map of the ranks">
+    <section className={`${card.card} ${classes.card}`} aria-label="Heat map of the ranks">
       <div className={classes.head}>
         <h2>Heat map</h2>
         <NativeSelect

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMay } from "@/api/permissions";
 import { errorMessage } from "@/api/problem";
 import { changeProjectSettings, projectSettingsQuery } from "@/api/queries/projects";
+import card from "@/components/card.module.css";
 import { ErrorState, LoadingState } from "@/components/page-states";
 import { Panel } from "@/components/panel";
 import { formatDuration } from "@/lib/time";
@@ -31,7 +32,7 @@ export function ApprovalPage({ project }: { project: string }) {
       about="With approval, a change of the mix waits until somebody else says yes: an approver or an admin of the project, never its author, and never a key. Pausing a source works without."
     >
       {!mayChange && <AdminsOnly project={project} what="change this" />}
-      <div className={classes.box}>
+      <div className={card.card}>
         <Switch
           label="Changes of the mix need a second person"
           checked={on}

@@ -4,6 +4,7 @@ import { useState } from "react";
 
 import { useMay } from "@/api/permissions";
 import { archivedProjectsQuery, archiveProject, projectsQuery } from "@/api/queries/projects";
+import card from "@/components/card.module.css";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { LoadingState } from "@/components/page-states";
 import { Panel } from "@/components/panel";
@@ -33,7 +34,7 @@ export function ArchivingPage({ project }: { project: string }) {
       about="An archived project is left out of lists, can be read, and takes no changes and no reports. Nothing in it is deleted."
     >
       {!mayChange && <AdminsOnly project={project} what="archive or restore it" />}
-      <div className={`${classes.box} ${classes.row}`}>
+      <div className={`${card.card} ${classes.row}`}>
         <p>
           {found !== undefined && (
             <>

@@ -11,6 +11,7 @@ import {
   webhooksQuery,
 } from "@/api/queries/webhooks";
 import type { Webhook } from "@/api/types";
+import card from "@/components/card.module.css";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { Moment } from "@/components/time";
 
@@ -41,7 +42,7 @@ export function WebhookCard({ project, webhook }: Props) {
   const kinds = KINDS.filter(({ value }) => webhook.kinds.includes(value));
   const failed = change.error ?? test.error;
   return (
-    <li className={classes.webhook} aria-label={webhook.name}>
+    <li className={`${card.card} ${classes.webhook}`} aria-label={webhook.name}>
       <div className={classes.row}>
         <h3>
           {webhook.name}{" "}

@@ -1,4 +1,5 @@
 import type { System } from "@/api/types";
+import card from "@/components/card.module.css";
 import { Moment } from "@/components/time";
 import { formatCount, formatMetric } from "@/lib/format";
 
@@ -31,7 +32,7 @@ export function ReportsByMinute({ minutes }: { minutes: Minutes }) {
   const first = new Date(Date.parse(last.minute) - (SHOWN_MINUTES - 1) * 60_000).toISOString();
   const most = Math.max(...minutes.map(({ num_reports: num }) => num));
   return (
-    <figure className={classes.spark}>
+    <figure className={`${card.card} ${classes.spark}`}>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { jobQuery } from "@/api/queries/job";
 import { traceQuery } from "@/api/queries/trace";
 import type { Job, StepTrace } from "@/api/types";
+import card from "@/components/card.module.css";
 import { CopyableId } from "@/components/copyable-id";
 import { EmptyState, ErrorState, LoadingState } from "@/components/page-states";
 import { formatCount } from "@/lib/format";
@@ -14,6 +15,8 @@ import { CommandCard } from "./command-card";
 import classes from "./trace-page.module.css";
 import { readStep } from "./trace-search";
 import { TracedBrowser } from "./traced-browser";
+
+const CARD = `${card.card} ${classes.card}`;
 
 interface Props {
   jobId: string;
@@ -91,7 +94,7 @@ function TracedStep({ job, step }: { job: Job; step: number }) {
     return <ErrorState error={trace.error} onRetry={() => void trace.refetch()} />;
   return (
     <>
-      <section className={classes.card} aria-labelledby="batch" data-step={trace.data.step}>
+      <section className={CARD} aria-labelledby="batch" data-step={trace.data.step}>
         <h2 id="batch">Global batch of step {formatCount(trace.data.step)}</h2>
         <p data-certainty={trace.data.certainty} className={classes.statement}>
           {trace.data.statement}
@@ -99,11 +102,11 @@ function TracedStep({ job, step }: { job: Job; step: number }) {
         <Facts trace={trace.data} />
         <BatchTable trace={trace.data} />
       </section>
-      <section className={classes.card} aria-labelledby="command">
+      <section className={CARD} aria-labelledby="command">
         <h2 id="command">Its documents</h2>
         <CommandCard job={job} step={step} />
       </section>
-      <section className={classes.card} aria-labelledby="documents">
+      <section className={CARD} aria-labelledby="documents">
         <h2 id="documents">Browse what it printed</h2>
         <TracedBrowser trace={trace.data} sources={job.sources.map(({ name }) => name)} />
       </section>
