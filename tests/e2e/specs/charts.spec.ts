@@ -106,6 +106,26 @@ test("runs over steps, tokens and time, each with its step and in the reader's z
   await expect(page).not.toHaveURL(/from=|x=/);
 });
 
+test("over time draws the epochs to the planned end, and says which pace that assumes", async ({
+  page,
+  jobId,
+}) => {
+  await open(page, jobId, "?x=time");
+  await expect(card(page, "epochs")).toContainText(/assumes the present pace of [\d.]+ steps\/s/);
+  await page.getByRole("button", { name: "To the planned end" }).click();
+  await expect(page).toHaveURL(/from=1\d{9}/);
+  await expect(page.getByRole("button", { name: "To the planned end" })).toHaveCount(0);
+  const dashed = card(page, "epochs")
+    .locator(".js-plotly-plot")
+    .evaluate(
+      (plot) =>
+        (plot as unknown as { data: { meta?: string; x: string[] }[] }).data.filter(
+          ({ meta, x }) => meta === "forecast" && new Date(x[1] ?? 0) > new Date(),
+        ).length,
+    );
+  expect(await dashed).toBeGreaterThan(0);
+});
+
 test("smooths, says how, and keeps the raw line", async ({ page, jobId }) => {
   await open(page, jobId);
   await page.getByLabel("Smoothing").selectOption("20");

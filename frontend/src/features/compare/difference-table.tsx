@@ -43,7 +43,10 @@ export function DifferenceTable({ title, noun, jobs, rows }: Props) {
         <NumberTable
           bare
           label={`${title}, as a table`}
-          columns={[noun, ...jobs.map(({ id, name }) => ({ key: id, name }))]}
+          columns={[
+            noun.charAt(0).toUpperCase() + noun.slice(1),
+            ...jobs.map(({ id, name }) => ({ key: id, name })),
+          ]}
         >
           {shown.map(({ label, cells, differs }) => (
             <tr key={label} className={differs ? undefined : classes.same}>
