@@ -13,16 +13,13 @@ from streaming import MDSWriter, Stream, StreamingDataLoader, StreamingDataset
 
 from benchmarks.loaders.harness import SEQ_LEN, SOURCES, WEIGHTS, Batch, Looping, Work, main, rows_of, with_labels
 
-EPOCH = 2_000_000
-"sequences that an epoch has; sources are repeated and cut to their proportions within one"
-
 
 def _collate(samples: list[dict[str, Any]]) -> Batch:
     return with_labels(np.stack([sample["tokens"] for sample in samples]))
 
 
 class Streaming(Looping):
-    """Proportions of an epoch are fixed when it begins."""
+    """Proportions of an epoch are fixed when it begins; one has as many sequences as all sources together."""
 
     shares_state = counts = True
 
@@ -35,9 +32,8 @@ class Streaming(Looping):
             Stream(local=str(work.prepared / source), proportion=weight)
             for source, weight in zip(SOURCES, WEIGHTS, strict=True)
         ]
-        dataset = StreamingDataset(
-            streams=streams, batch_size=work.batch_size, shuffle=True, shuffle_seed=work.seed, epoch_size=EPOCH
-        )
+        dataset = StreamingDataset(streams=streams, batch_size=work.batch_size, shuffle=True, shuffle_seed=work.seed)
+        self._epoch = len(dataset) * work.world_size
         more = {"prefetch_factor": 4} if work.workers else {}
         self._loader = StreamingDataLoader(
             dataset, batch_size=work.batch_size, num_workers=work.workers, collate_fn=_collate, drop_last=True, **more
@@ -54,8 +50,8 @@ class Streaming(Looping):
 
     def state_at(self, sequences: int) -> Any:
         return {
-            "epoch": sequences // EPOCH,
-            "sample_in_epoch": sequences % EPOCH,
+            "epoch": sequences // self._epoch,
+            "sample_in_epoch": sequences % self._epoch,
             "num_canonical_nodes": 1,
             "shuffle_seed": self._seed,
             "initial_physical_nodes": 1,
