@@ -95,9 +95,9 @@ class Nodes(Stateful):
 
         if work.workers:
             mixed = ParallelMapper(mixed, read, num_workers=work.workers, in_order=True, method="thread")
+            self._loader = Loader(Prefetcher(mixed, 4))
         else:
-            mixed = Mapper(mixed, read)
-        self._loader = Loader(Prefetcher(mixed, 4))
+            self._loader = Loader(Mapper(mixed, read))
 
     @staticmethod
     def _sampler(source: str, num_rows: int, work: Work) -> Any:
