@@ -111,6 +111,7 @@ test("choosing jobs to compare, tags and what folds out are accessible", async (
   jobId,
 }) => {
   await page.goto("/jobs");
+  await expect(page.getByRole("checkbox", { name: /^Compare/ }).nth(1)).toBeVisible();
   for (const box of (await page.getByRole("checkbox", { name: /^Compare/ }).all()).slice(0, 2))
     await box.check();
   await expect(page.getByRole("region", { name: "Chosen jobs" })).toContainText("2 jobs chosen");
