@@ -133,6 +133,20 @@ def revision_at(log: Sequence[Revision], step: int) -> Revision:
 
 
 @compiled
+def _first_deadline(weights: Ints, accumulators: Ints, due: np.int64, horizon: np.int64, scale: np.int64) -> int:
+    """Of the sources that are owed at least `due`, one at least, that whose deficit would first reach the horizon."""
+    best = -1
+    best_slack = np.int64(0)
+    best_weight = np.int64(0)
+    for k in range(weights.shape[0]):
+        if accumulators[k] >= due and weights[k] > 0:
+            slack = horizon - accumulators[k] * scale
+            if best < 0 or slack * best_weight < best_slack * weights[k]:
+                best, best_slack, best_weight = k, slack, weights[k]
+    return best
+
+
+@compiled
 def assign(weights: Ints, accumulators: Ints, chosen: npt.NDArray[np.int32]) -> None:
     """Choose the source of each next sequence, in order.
 
@@ -143,27 +157,21 @@ def assign(weights: Ints, accumulators: Ints, chosen: npt.NDArray[np.int32]) -> 
     """
     num_sources = weights.shape[0]
     scale = np.int64(max(2 * num_sources - 2, 1))
+    horizon = PPM * (scale - 1)
+    due, overdue = (PPM + scale - 1) // scale, horizon // scale
+    least = np.int64(-1) << 62
     for i in range(chosen.shape[0]):
-        best = -1
-        best_rank = 0
-        best_slack = np.int64(0)
+        # The most that any is owed says which rule holds; this loop has no branches, so it runs several at once.
+        most = least
         for k in range(num_sources):
             accumulators[k] += weights[k]
-            if weights[k] == 0:
-                continue
-            owed = accumulators[k] * scale
-            slack = PPM * (scale - 1) - owed
-            # Overdue, owed enough, or neither; paused sources may leave none that is owed.
-            rank = 2 if slack < 0 else 1 if owed >= PPM else 0
-            if best < 0 or rank > best_rank:
-                better = True
-            elif rank < best_rank:
-                better = False
-            elif rank == 1:
-                better = slack * weights[best] < best_slack * weights[k]
-            else:
-                better = slack < best_slack
-            if better:
-                best, best_rank, best_slack = k, rank, slack
+            most = max(most, accumulators[k] if weights[k] > 0 else least)
+        best = 0
+        if due <= most <= overdue:
+            best = _first_deadline(weights, accumulators, due, horizon, scale)
+        else:
+            # One is overdue, or none is owed enough, as where others are paused: the one that is owed most.
+            while accumulators[best] < most or weights[best] == 0:
+                best += 1
         accumulators[best] -= PPM
         chosen[i] = best

@@ -221,6 +221,37 @@ def test_nothing_depends_on_how_the_draws_are_cut(weights: strategies.Ints, firs
     assert np.array_equal(whole, cut)
 
 
+def _next_by_the_rule(weights: list[int], accumulators: list[int]) -> int:
+    """`assign` of one sequence as the rule is told: exact fractions, one source at a time."""
+    scale = max(2 * len(weights) - 2, 1)
+    for k, weight in enumerate(weights):
+        accumulators[k] += weight
+    active = [k for k, weight in enumerate(weights) if weight]
+    latest = Fraction(PPM * (scale - 1), scale)
+    if any(accumulators[k] > latest for k in active) or all(accumulators[k] * scale < PPM for k in active):
+        best = max(active, key=lambda k: (accumulators[k], -k))
+    else:
+        owed = [k for k in active if accumulators[k] * scale >= PPM]
+        best = min(owed, key=lambda k: ((latest - accumulators[k]) / weights[k], k))
+    accumulators[best] -= PPM
+    return best
+
+
+@settings(deadline=None)
+@given(
+    st.integers(1, 30).flatmap(strategies.weights_ppm), st.integers(0, 2**32 - 1), st.sampled_from((0, PPM, 9 * PPM))
+)
+def test_the_kernel_follows_the_rule_from_any_accumulators(weights: strategies.Ints, seed: int, reach: int) -> None:
+    """Those that a checkpoint may hold after ramps and pauses, too: overdue, owed nothing, paused while owed."""
+    accumulators = np.random.default_rng(seed).integers(-reach * PPM, reach * PPM + 1, len(weights))
+    accumulators[0] -= accumulators.sum()
+    by_rule, chosen = accumulators.tolist(), np.empty(60, np.int32)
+    expected = [_next_by_the_rule(weights.tolist(), by_rule) for _ in chosen]
+    assign(weights, accumulators, chosen)
+    assert chosen.tolist() == expected
+    assert accumulators.tolist() == by_rule
+
+
 def test_golden_values() -> None:
     """A change of these would move the stream of every run and every checkpoint."""
     accumulators, chosen = np.zeros(3, np.int64), np.empty(20, np.int32)
