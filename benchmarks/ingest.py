@@ -1,6 +1,6 @@
 """How fast the service takes reports over HTTP, and how soon it answers: ``python -m benchmarks.ingest``.
 
-Case V01 is ``--writers 16 --batches 500 --batch 20``.
+Case V01 is ``--writers 16 --batches 500 --batch 20``. Beside MLflow's server: ``python -m benchmarks.service``.
 
 A server in a process of its own, SQLite or PostgreSQL with every commit on disk, and writers in another process on the
 same machine: what is measured is what one machine does with client and server sharing its cores. Batches of ``--batch``
@@ -23,7 +23,6 @@ from typing import Any
 import psutil
 import psycopg
 
-from benchmarks import mlflow_server
 from tests.backend.builders import attempt_body, job_body, record
 from tests.backend.postgres import PostgresServer, postgres_server
 from tests.backend.process import Server, command, new_key, serving
@@ -92,8 +91,13 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def ingest(url: str, key: str, *, writers: int, num_batches: int, batch: int) -> tuple[float, list[float]]:
-    """Reports a second and the seconds of each batch, ``writers`` nodes of 8 ranks writing, a dashboard looking on."""
+def ingest(
+    url: str, key: str, *, writers: int, num_batches: int, batch: int, watched: bool = True
+) -> tuple[float, list[float]]:
+    """Reports a second and the seconds of each batch, ``writers`` nodes of 8 ranks writing.
+
+    ``watched``: a dashboard looks on.
+    """
     client = Client(url, key)
     job = client.json("POST", "/projects/default/jobs", job_body(f"ingest-{time.monotonic_ns()}"))["id"]
     attempt = attempt_body(8 * writers)
@@ -118,7 +122,8 @@ def ingest(url: str, key: str, *, writers: int, num_batches: int, batch: int) ->
 
     done = threading.Event()
     reader = threading.Thread(target=watch)
-    reader.start()
+    if watched:
+        reader.start()
     threads = [threading.Thread(target=write, args=(bodies,)) for bodies in work]
     began = time.perf_counter()
     for thread in threads:
@@ -127,7 +132,9 @@ def ingest(url: str, key: str, *, writers: int, num_batches: int, batch: int) ->
         thread.join()
     rate = writers * num_batches * batch / (time.perf_counter() - began)
     done.set()
-    reader.join()
+    if watched:
+        reader.join()
+    assert len(took) == writers * num_batches, "a writer failed"
     return rate, took
 
 
@@ -190,8 +197,8 @@ def shown(name: str, took: list[float]) -> str:
     )
 
 
-def measure(database: str, args: argparse.Namespace) -> float:
-    """Print the figures of one database; metric values a second."""
+def measure(database: str, args: argparse.Namespace) -> None:
+    """Print the figures of one database."""
     with service(database) as (server, key, settings, postgres):
         ingest(server.url, key, writers=args.writers, num_batches=5, batch=args.batch)
         parts = [[psutil.Process(server.process.pid)], postgres.processes() if postgres else []]
@@ -208,7 +215,6 @@ def measure(database: str, args: argparse.Namespace) -> float:
         if args.pages and database == "postgresql":
             took = plot(server.url, key, settings["database_url"], days=7, ranks=1000)
             print("  " + shown("1,500 points of 7 days of 1,000 ranks", took))
-    return rate * VALUES
 
 
 def main() -> None:
@@ -219,16 +225,9 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=40, help="of each writer")
     parser.add_argument("--batch", type=int, default=200, help="records in a batch")
     parser.add_argument("--pages", action="store_true", help="measure reading, too")
-    parser.add_argument("--mlflow", action="store_true", help="measure MLflow's server in the same run, too")
     args = parser.parse_args()
-    ours = {database: measure(database, args) for database in args.database or DATABASES}
-    if args.mlflow:
-        with mlflow_server.serving() as port:
-            mlflow_server.values_a_second(port, writers=args.writers, num_batches=1)
-            theirs, took = mlflow_server.values_a_second(port, writers=args.writers, num_batches=10)
-        print(f"MLflow {mlflow_server.VERSION}, SQLite: {theirs:,.0f} metric values/s in batches of 1,000, its most")
-        print("  " + shown("a batch", took))
-        print("  ratio: " + ", ".join(f"{values / theirs:.1f} ({database})" for database, values in ours.items()))
+    for database in args.database or DATABASES:
+        measure(database, args)
 
 
 if __name__ == "__main__":

@@ -45,14 +45,14 @@ def new_key(data_dir: Path, scopes: str = "ingest,read,operate", **settings: str
 class Server:
     """A running server. ``ready`` is what it told scripts; ``log`` is everything it printed."""
 
-    def __init__(self, data_dir: Path, **settings: str) -> None:
+    def __init__(self, data_dir: Path, *, port: str = "0", **settings: str) -> None:
         self.data_dir = data_dir
         self.ready_file = data_dir / "ready.json"
         self.ready_file.unlink(missing_ok=True)
         self.log_file = data_dir / f"log-{time.monotonic_ns()}.txt"
         with self.log_file.open("w") as log:
             self.process = subprocess.Popen(
-                [*COMMAND, "serve", "--port", "0", "--ready-file", str(self.ready_file)],
+                [*COMMAND, "serve", "--port", port, "--ready-file", str(self.ready_file)],
                 env=environment(data_dir, **settings),
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -1,0 +1,1 @@
+"""The control plane beside MLflow's tracking server: `python -m benchmarks.service`."""
