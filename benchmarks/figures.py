@@ -90,7 +90,7 @@ def memory() -> Iterator[Figure]:
 
 def planning() -> Iterator[Figure]:
     """What every rank does for each step, whatever its share: a global batch of 4,096 from 50 sources."""
-    courses = _courses(50)
+    courses = courses_of(50)
     weights = np.full(50, PPM // 50)
     position = plan_step(Position.start(50), weights, 4096, courses).after
     took = []
@@ -119,10 +119,12 @@ def gil() -> Iterator[Figure]:
     yield Figure("slowdown of pure Python at 1 M tokens/s", 100 * slower, "%", 5)
 
 
-def _courses(num_sources: int) -> Courses:
+def courses_of(num_sources: int) -> Courses:
     """Sources of uneven sizes, each in one leg, of which nothing but the order is used."""
     random = np.random.default_rng(num_sources)
-    manifest = read_manifest("any", cache_root() / "bench" / f"{TOKENS}-1000" / "math")
+    folder = cache_root() / "bench" / "100000-1000"
+    make_corpus(folder, num_tokens=100_000, mean_tokens=1000)
+    manifest = read_manifest("any", folder / "math")
     legs = []
     for source in range(num_sources):
         order = SourceOrder(

@@ -22,8 +22,8 @@ from benchmarks.service.ranks import Ranks, Told
 from benchmarks.service.stores import Pair, rows
 
 NUM_RANKS = 4
-BEFORE_S = 10.0
-AFTER_S = 20.0
+BEFORE_S = 5.0
+AFTER_S = 10.0
 CAUGHT_UP_S = 120.0
 _OURS = "attempt_id IN (SELECT attempt.id FROM attempt JOIN job ON job.id = attempt.job_id WHERE job.name = 'outage')"
 KEPT = (
