@@ -282,7 +282,7 @@ class Assembler:
             if table.has_holes:
                 blocks = [table.blocks[i] for i in table.block_of[low:high].tolist()]
                 self.masked.add(table.rows[low:high], blocks, micro * len(sources), is_hole)
-        free = made.ids.size - int(filled.sum())
+        free = made.ids.size - sum(filled.tolist())  # of so few, numpy's own sum takes longer
         if free:
             self.padded_tokens += free
             made.pad(filled, self._marks[2])

@@ -22,14 +22,18 @@ from headrace.cache import cache_root
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MODULES = (
+    *("best_fit", "ends", "holes", "kernels", "mix", "order", "packing", "permute", "replay", "search"),
+    *("formats/ipc/documents", "formats/ipc/headers"),
+)
+"all that hold a kernel: what they say decides whether kept kernels are of this version"
+
 
 def _kernel_cache() -> Path | None:
     # numba looks at a kernel's own file only, yet kernels of one module are compiled into those of another.
     sources = hashlib.blake2b(digest_size=8)
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        text = path.read_bytes()
-        if b"@compiled" in text:
-            sources.update(text)
+    for name in MODULES:
+        sources.update((Path(__file__).parent / f"{name}.py").read_bytes())
     folder = cache_root() / "kernels" / sources.hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,16 +70,31 @@ def _spare_the_compiler(cache: Any) -> None:
     cache.load_overload = load
 
 
+class _KeptWhenUsed:
+    """The cache of one kernel, made when it is first asked for: a process uses few of them, and each looks at the disk.
+
+    It reaches into numba as `_spare_the_compiler` does: a dispatcher asks what stands in its `_cache`.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> object:
+        settings: Any = numba_config
+        before = settings.CACHE_DIR
+        settings.CACHE_DIR = str(_CACHE)
+        try:
+            self._kernel.enable_caching()
+        finally:
+            settings.CACHE_DIR = before
+        _spare_the_compiler(self._kernel._cache)
+        return getattr(self._kernel._cache, name)
+
+
 def compiled(function: F) -> F:
     """Compile `function` on first use for the types it is called with; it runs without the GIL."""
-    settings: Any = numba_config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(_CACHE or before)
-    try:
-        wrapped: Any = numba.njit(nogil=True, cache=_CACHE is not None)(function)
-        if _CACHE is not None:
-            _spare_the_compiler(wrapped._cache)
-    finally:
-        settings.CACHE_DIR = before
+    wrapped: Any = numba.njit(nogil=True)(function)
+    if _CACHE is not None:
+        wrapped._cache = _KeptWhenUsed(wrapped)
     result: F = wrapped
     return result

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headrace import kernels
 from headrace.cache import cache_root
 from headrace.packing import write_spans
 
@@ -47,6 +48,12 @@ def test_only_the_first_process_compiles(tmp_path: Path) -> None:
     for name in ("order", "place"):
         assert first[name] == second[name]
     assert (first["readied"], second["readied"]) == (True, False)
+
+
+def test_every_module_with_a_kernel_counts_for_the_version_of_those_kept() -> None:
+    package = Path(kernels.__file__).parent
+    texts = {path.relative_to(package).with_suffix("").as_posix(): path.read_text() for path in package.rglob("*.py")}
+    assert {*kernels.MODULES} == {"kernels", *(name for name, text in texts.items() if "@compiled" in text)}
 
 
 def test_a_folder_that_cannot_be_written_costs_compiling_and_a_warning(tmp_path: Path) -> None:
