@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,12 @@ def _served(stack: tuple[str, ...]) -> bool:
 def _drawn(stack: tuple[str, ...]) -> bool:
     """Whether it is of the server, and not of the reports that came before."""
     return _served(stack) and "post_reports (" not in ";".join(stack)
+
+
+def tables(found: dict[str, Any]) -> Iterator[str]:
+    """One of each work, as Markdown."""
+    for name, of in found.items():
+        yield from _table(name, of)
 
 
 def _table(name: str, found: dict[str, Any]) -> list[str]:
