@@ -2,8 +2,8 @@
 
     python mlflow_client.py URI SECONDS sync|async
 
-Logs 34 values a second for SECONDS and lets what is queued go out. Prints one JSON object: its run, the values it
-logged, those whose call failed, the longest a call took, and how long the loop was held up in all.
+Says "ready", logs 34 values a second for SECONDS and lets what is queued go out. Prints one JSON object: its run, the
+values it logged, those whose call failed, the longest a call took, and how long the loop was held up in all.
 """
 
 import json
@@ -20,6 +20,7 @@ def main() -> None:
     uri, seconds, mode = sys.argv[1], float(sys.argv[2]), sys.argv[3]
     mlflow.set_tracking_uri(uri)
     run = mlflow.start_run()
+    print("ready", flush=True)
     began = due = time.monotonic()
     logged = failed = step = 0
     longest = waited = 0.0

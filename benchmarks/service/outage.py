@@ -43,6 +43,9 @@ def measure(pairs: list[Pair], outage_s: float) -> list[dict[str, Any]]:
         started = {pair.database: _ranks(pair, Path(folder) / pair.database) for pair in pairs}
         seconds = BEFORE_S + outage_s + AFTER_S
         clients = {(pair.database, mode): _client(pair, seconds, mode) for pair in pairs for mode in MODES}
+        for client in clients.values():
+            assert client.stdout is not None
+            client.stdout.readline()
         time.sleep(BEFORE_S)
         began = time.monotonic()
         for pair in pairs:
