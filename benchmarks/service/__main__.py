@@ -138,7 +138,7 @@ def table(figures: dict[str, Any]) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for row in figures["outage"]:
         if "made" not in row:
-            yield f"| {row['database']} | {row['service']} | | | no: {row['error']} | | |"
+            yield f"| {row['database']} | {row['service']} | | {row['kept']:,} | no: {row['error']} | | |"
             continue
         after = f"{row['caught_up_s']:.1f} s" if "caught_up_s" in row else ""
         longest = row["longest_call_s"]

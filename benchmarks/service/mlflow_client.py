@@ -2,8 +2,8 @@
 
     python mlflow_client.py URI SECONDS sync|async
 
-Says "ready", logs 34 values a second for SECONDS and lets what is queued go out. Prints one JSON object: its run, the
-values it logged, those whose call failed, the longest a call took, and how long the loop was held up in all.
+Prints its run, logs 34 values a second for SECONDS and lets what is queued go out. Prints one JSON object: the values
+it logged, those whose call failed, the longest a call took, and how long the loop was held up in all (seconds).
 """
 
 import json
@@ -20,7 +20,7 @@ def main() -> None:
     uri, seconds, mode = sys.argv[1], float(sys.argv[2]), sys.argv[3]
     mlflow.set_tracking_uri(uri)
     run = mlflow.start_run()
-    print("ready", flush=True)
+    print(run.info.run_id, flush=True)
     began = due = time.monotonic()
     logged = failed = step = 0
     longest = waited = 0.0
@@ -38,7 +38,7 @@ def main() -> None:
         time.sleep(max(0.0, due - time.monotonic()))
     if mode == "async":
         mlflow.flush_async_logging()
-    found = {"run": run.info.run_id, "logged": logged, "failed": failed, "longest_s": longest, "waited_s": waited}
+    found = {"logged": logged, "failed": failed, "longest_s": longest, "waited_s": waited}
     print(json.dumps(found), flush=True)
 
 

@@ -12,7 +12,6 @@ import json
 import subprocess
 import time
 import uuid
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +24,8 @@ NUM_RANKS = 4
 BEFORE_S = 5.0
 AFTER_S = 10.0
 CAUGHT_UP_S = 120.0
+CLIENT_S = 100.0
+"for a client of MLflow's to come to its end, after the service is back"
 _OURS = "attempt_id IN (SELECT attempt.id FROM attempt JOIN job ON job.id = attempt.job_id WHERE job.name = 'outage')"
 KEPT = (
     "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(steps), 0), coalesce(max(dropped), 0) "
@@ -43,9 +44,7 @@ def measure(pairs: list[Pair], outage_s: float) -> list[dict[str, Any]]:
         started = {pair.database: _ranks(pair, Path(folder) / pair.database) for pair in pairs}
         seconds = BEFORE_S + outage_s + AFTER_S
         clients = {(pair.database, mode): _client(pair, seconds, mode) for pair in pairs for mode in MODES}
-        for client in clients.values():
-            assert client.stdout is not None
-            client.stdout.readline()
+        runs = {of: _first_line(client) for of, client in clients.items()}
         time.sleep(BEFORE_S)
         began = time.monotonic()
         for pair in pairs:
@@ -57,7 +56,10 @@ def measure(pairs: list[Pair], outage_s: float) -> list[dict[str, Any]]:
         time.sleep(AFTER_S)
         ended = {pair.database: started[pair.database].end() for pair in pairs}
         records = [{**record, **_kept(pair, ended[pair.database])} for record, pair in zip(records, pairs, strict=True)]
-        records += [_client_told(pair, mode, clients[pair.database, mode]) for pair in pairs for mode in MODES]
+        until = time.monotonic() + CLIENT_S
+        for (database, mode), client in clients.items():
+            (of,) = [pair for pair in pairs if pair.database == database]
+            records.append(_client_told(of, mode, client, runs[database, mode], until))
     return [{"outage_s": outage_s, **record} for record in records]
 
 
@@ -106,28 +108,33 @@ def _client(pair: Pair, seconds: float, mode: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def _client_told(pair: Pair, mode: str, process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What MLflow holds of what a client logged, and what the client's loop saw."""
-    try:
-        said, errors = process.communicate(timeout=300)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        said, errors = process.communicate()
+def _first_line(client: subprocess.Popen[str]) -> str:
+    assert client.stdout is not None
+    return client.stdout.readline().strip()
+
+
+def _client_told(pair: Pair, mode: str, client: subprocess.Popen[str], run: str, until: float) -> dict[str, Any]:
+    """What MLflow holds of what a client logged, and what the client's loop saw, if it comes to an end."""
     record: dict[str, Any] = {"service": f"mlflow, {mode}", "database": pair.database}
-    told: dict[str, Any] = {}
-    with suppress(ValueError, StopIteration):
-        told = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
-    if not told:
-        return {**record, "exactly_once": False, "error": errors.strip()[-300:]}
-    query = f"SELECT count(*) FROM metrics WHERE run_uuid = '{told['run']}'"
-    (kept,) = rows(pair.their_database, query)[0]
+    try:
+        said, errors = client.communicate(timeout=max(0.1, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        client.kill()
+        said, errors = client.communicate()
+        errors = f"still in a call {CLIENT_S:.0f} s after the service was back"
+    (kept,) = rows(pair.their_database, f"SELECT count(*) FROM metrics WHERE run_uuid = '{run}'")[0]
+    found = next((line for line in said.splitlines() if line.startswith("{")), None)
+    if found is None:
+        return {**record, "kept": int(kept), "exactly_once": False, "error": errors.strip()[-300:]}
+    told = json.loads(found)
+    made = told["logged"] + told["failed"]
     return {
         **record,
-        "made": told["logged"] + told["failed"],
+        "made": made,
         "kept": int(kept),
         "unit": "values",
         "failed": told["failed"],
         "longest_call_s": told["longest_s"],
         "held_s": told["waited_s"],
-        "exactly_once": int(kept) == told["logged"] + told["failed"],
+        "exactly_once": int(kept) == made,
     }
