@@ -10,7 +10,7 @@ from benchmarks.profiles.sampler import Part
 _LOADER = (
     Part("write ids, labels, positions (compiled)", ("= write_spans(", "= sequence_bounds(")),
     Part("decode Parquet (pyarrow)", ("formats/parquet.py",)),
-    Part("read objects (pyarrow)", ("places/", "formats/remote.py", "formats/arrow.py")),
+    Part("read objects (pyarrow)", ("places/remote.py", "places/filesystem.py", "formats/remote.py")),
     Part("plan the step", ("plan_step (",)),
     Part("order: where sequences lie", ("order.py", "permute.py", "rest.py")),
     Part("open blocks, order documents", ("reader.py", "order_documents (", "formats/", "ahead.py", "fetching.py")),
@@ -53,6 +53,7 @@ _REPORTER = (
     Part("drain, retries", ("drain.py", "backlog.py", "registrar.py")),
     Part("listen for a new mix", ("mix_feed.py",)),
     Part("the thread itself", ("reporter.py",)),
+    Part("the service that answers, in this process", ("tests/loader/telemetry/services.py", "telemetry/services.py")),
 )
 
 PARTS: dict[str, tuple[Part, ...]] = {

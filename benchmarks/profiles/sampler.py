@@ -97,7 +97,8 @@ def others(found: Counter[tuple[str, ...]], parts: Sequence[Part], keep: Callabl
 
 
 def _part_of(stack: Sequence[str], parts: Sequence[Part]) -> str:
-    text = ";".join((*stack, _line(stack[-1])))
+    frames = [frame for frame in stack if not frame.startswith("process ")]
+    text = ";".join((*frames, _line(stack[-1])))
     return next((part.name for part in parts if any(word in text for word in part.words)), "other")
 
 
