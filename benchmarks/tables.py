@@ -39,7 +39,8 @@ def put(text: str, name: str, lines: Iterable[str]) -> str:
 
 def _of(found: dict[str, Any], lines: Callable[[Any], Iterable[str]]) -> list[str]:
     """Tables, and the run that they are of."""
-    about = f"{found['date']}, commit {found['commit'][:10]}{'+' * found['commit'].endswith('+')}: {results.machine_text(found['machine'])}."
+    commit = found["commit"][:10] + "+" * found["commit"].endswith("+")
+    about = f"{found['date']}, commit {commit}: {results.machine_text(found['machine'])}."
     note = found["settings"].get("note")
     return [*lines(found["figures"]), "", about, *([f"How: {note}."] if note else [])]
 
