@@ -138,7 +138,9 @@ def _dealt(position: Position, taken: Ints, courses: Courses) -> tuple[npt.NDArr
         steps = np.repeat(np.tile(np.arange(len(taken)), len(sizes)), taken.T.reshape(-1))
         lanes += steps * (int(lanes.max(initial=0)) + 1)
     # Sources and ordinals ascend already, so one stable sort by lane gives (step, lane, source, ordinal).
-    slots = np.argsort(lanes, kind="stable")
+    # numpy sorts 16 bits by radix: many of them in a third of the time.
+    keys = lanes.astype(np.uint16) if len(lanes) > 512 and lanes.max() < 1 << 16 else lanes
+    slots = np.argsort(keys, kind="stable")
     return sources[slots], ordinals[slots]
 
 
