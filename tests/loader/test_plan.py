@@ -62,6 +62,16 @@ def test_a_plan_holds_the_next_sequences_of_each_source(k: int, size: int, data:
         position = plan.after
 
 
+@pytest.mark.parametrize("size", [513, 5000])
+def test_the_slots_of_a_large_step_are_sorted_as_those_of_a_small_one(size: int) -> None:
+    orders, weights = orders_of(3, large=True), np.array([600_000, 300_000, 100_000])
+    plan = plan_step(Position.start(3), weights, size, orders)
+    lanes = [int(orders[s].lanes_of(np.array([n]))[0]) for s, n in zip(plan.sources, plan.ordinals, strict=True)]
+    slots = list(zip(lanes, plan.sources.tolist(), plan.ordinals.tolist(), strict=True))
+    assert slots == sorted(slots)
+    assert len(set(slots)) == size
+
+
 def test_a_plan_never_changes_the_position_it_starts_from() -> None:
     orders = orders_of(3)
     start = Position.start(3)
