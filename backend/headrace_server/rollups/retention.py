@@ -52,10 +52,11 @@ async def days_in_default(session: AsyncSession, table: str, until: float) -> li
 async def add_partition(session: AsyncSession, table: str, begin: int) -> None:
     """Make a day's partition, with what the default one holds of that day."""
     name, column, end = partition_of(table, begin), PARTITIONED[table], begin + DAY_S
-    # Writers wait before they choose a partition: one that had chosen the default would find its row refused there.
+    # All wait before they choose partitions: a writer that had chosen the default would find its row refused there, and
+    # a reader would not find the rows that were moved.
     for statement in (
         "SET LOCAL lock_timeout = '2s'",
-        f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE",
+        f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE",
         f"CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS)",
         f"WITH moved AS (DELETE FROM {table}_default WHERE {column} >= {begin} AND {column} < {end} RETURNING *) "
         f"INSERT INTO {name} SELECT * FROM moved",

@@ -269,6 +269,19 @@ async def test_reports_that_come_while_their_day_is_made_go_into_it(world: World
         assert held == 2 * NUM_ROUNDS + 1
 
 
+async def test_who_reads_while_a_day_is_made_finds_every_report(world: World) -> None:
+    if world.runtime.settings.is_sqlite:
+        return
+    await filled(world)
+    day = int(BEGIN // retention.DAY_S) * retention.DAY_S
+    async with world.runtime.database.write() as session:
+        await retention.add_partition(session, "rank_report", day)
+        reader = asyncio.create_task(num_rows(world, models.RankReport))
+        await asyncio.sleep(0.3)
+        assert not reader.done()
+    assert await reader == 2 * NUM_ROUNDS
+
+
 def test_stretches_are_unbroken_and_short() -> None:
     assert list(repository.stretches([])) == []
     pairs = [(1, 60), (1, 120), (1, 240), (2, 300), (2, 360)]
