@@ -1,4 +1,4 @@
-"""`make bench`: one loader in one process, next to a plain read of the same bytes in the same run.
+"""`python -m benchmarks.throughput`: one loader in one process, next to a plain read of the same bytes in the same run.
 
 The plain read copies rows from random places of the mapped files; of Parquet, pyarrow decodes random row groups on one
 thread. Prints a row for each set of outputs, packing and format; with `--json` one JSON object a row. The corpora
@@ -31,14 +31,14 @@ CASES = (
 """Name, mean tokens of a document, format, packing, outputs."""
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure every case, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=100_000_000, help="size of the corpus (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=1.5, help="length of a measurement (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of measurements (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     if not args.json:
         print(f"{'case':<30}{'loader':>12}{'plain read':>12}{'ratio':>8}{'CPU ns/token':>14}   (M tokens/s)")
     for name, mean, extension, packing, outputs in CASES:

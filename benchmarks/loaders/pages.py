@@ -1,6 +1,6 @@
 """`python -m benchmarks.loaders.pages`: put the results into README.md, docs/benchmarks.md and their figures.
 
-What lies between the markers of a page is made here and nowhere else; a test holds the pages to the results.
+What lies between `<!-- loaders -->` and `<!-- end -->` is made here and nowhere else; a test holds the pages to it.
 """
 
 from __future__ import annotations
@@ -15,24 +15,15 @@ from benchmarks.loaders.bars import bars
 from benchmarks.loaders.pictures import NoBrowserError, draw
 from benchmarks.loaders.table import STATE, Columns, Loaders, cell, mega, missing, speed, table, yes
 from benchmarks.results import FOLDER, machine_text
+from benchmarks.tables import put
 
 ROOT = Path(__file__).parents[2]
 RESULTS = FOLDER / "loaders.json"
-BEGIN, END = "<!-- loaders: made by `python -m benchmarks.loaders.pages` -->", "<!-- end of loaders -->"
 
 
 def blocks(results: dict[str, Any]) -> dict[str, str]:
     """What belongs between the markers of each page, by the page's path."""
     return {"README.md": _short(results), "docs/benchmarks.md": _long(results)}
-
-
-def put(page: str, block: str) -> str:
-    """The page with `block` between its markers. Raises ValueError where it has none."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"no {BEGIN} … {END} in the page")
-    return f"{before}{BEGIN}\n\n{block.strip()}\n\n{END}{after}"
 
 
 def caption(results: dict[str, Any]) -> str:
@@ -94,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     results = json.loads(parser.parse_args(arguments).results.read_text())
     for path, block in blocks(results).items():
         page = ROOT / path
-        page.write_text(put(page.read_text(encoding="utf-8"), block), encoding="utf-8")
+        page.write_text(put(page.read_text(encoding="utf-8"), "loaders", [block]), encoding="utf-8")
     try:
         draw(results["figures"], ROOT / "docs" / "images")
     except NoBrowserError as error:
