@@ -66,6 +66,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         args.entries = entries.chosen(args.only, (*entries.LOADERS, *extra))
     except ValueError as error:
         parser.error(str(error))
+    args.given = {name: getattr(args, name) for name in ("tokens", "rounds", "seconds") if getattr(args, name)}
     args.tokens = args.tokens or (QUICK_TOKENS if args.quick else 100_000_000)
     args.rounds = args.rounds or (1 if args.quick else 5)
     args.seconds = args.seconds or (QUICK_SECONDS if args.quick else 0.8)
@@ -93,6 +94,7 @@ def _installed(wanted: tuple[entries.Entry, ...], *, quick: bool) -> tuple[tuple
 def _command(args: argparse.Namespace) -> str:
     """What to run for the same again."""
     options = ["--quick"] if args.quick else []
+    options += [f"--{name} {value}" for name, value in args.given.items()]
     options += [f"--only '{name}'" for name in args.only or ()] + (["--fms-fsdp PATH"] if args.fms_fsdp else [])
     return "make bench" + (f' ARGS="{" ".join(options)}"' if options else "")
 
