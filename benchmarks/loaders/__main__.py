@@ -23,7 +23,7 @@ from benchmarks.loaders.measure import Results, failed, measure
 from benchmarks.loaders.processes import Bench
 from benchmarks.loaders.table import as_markdown
 
-QUICK_TOKENS, QUICK_SECONDS = 20_000_000, 0.5
+QUICK_TOKENS, SECONDS = 20_000_000, 0.5
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -51,7 +51,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, help="size of the corpus (default: 100 M; quick: 20 M)")
     parser.add_argument("--rounds", type=int, help="measurements of each rate (default: 5; quick: 1)")
-    parser.add_argument("--seconds", type=float, help="length of one (default: 0.8; quick: 0.5)")
+    parser.add_argument("--seconds", type=float, help="length of one (default: 0.5)")
     parser.add_argument("--quick", action="store_true", help="no ranks, no million sequences")
     parser.add_argument("--only", action="append", metavar="LOADER", help="measure these only; repeat it for several")
     parser.add_argument("--fms-fsdp", type=Path, metavar="PATH", help="a checkout of fms-fsdp, to measure it too")
@@ -69,7 +69,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     args.given = {name: getattr(args, name) for name in ("tokens", "rounds", "seconds") if getattr(args, name)}
     args.tokens = args.tokens or (QUICK_TOKENS if args.quick else 100_000_000)
     args.rounds = args.rounds or (1 if args.quick else 5)
-    args.seconds = args.seconds or (QUICK_SECONDS if args.quick else 0.8)
+    args.seconds = args.seconds or SECONDS
     args.output = args.output or results.FOLDER / ("local" if args.quick else "") / "loaders.json"
     return args
 
