@@ -41,7 +41,7 @@ ui-check: $(VENV)/.installed frontend/node_modules/.installed tests/e2e/node_mod
 	cd tests/e2e && npm run --silent typecheck
 
 unit: $(VENV)/.installed ## Python tests: unit, property, contract, torchrun, database; ARGS="-n 0 -s" for one process, with figures
-	@$(BIN)/pytest tests --ignore=tests/e2e -n 2 --dist loadfile $(ARGS) || tests/again_alone.sh $$? $(BIN)/pytest
+	@$(BIN)/pytest tests --ignore=tests/e2e -n 4 --dist loadfile $(ARGS) || tests/again_alone.sh $$? $(BIN)/pytest
 
 e2e: setup tests/e2e/node_modules/.installed ## Browser tests in real Chromium
 	$(BIN)/pytest tests/e2e $(ARGS)
