@@ -52,8 +52,8 @@ screenshots: setup tests/e2e/node_modules/.installed ## Pictures of every page i
 soak: $(VENV)/.installed ## An hour of kills, rescales, outages and edits; ARGS="--minutes 5 --seed 1"
 	$(BIN)/python -m tests.distributed.soak $(ARGS)
 
-bench: $(VENV)/.installed ## The loader next to a plain read of the same bytes
-	$(BIN)/python -m benchmarks.throughput $(ARGS)
+bench: $(VENV)/.installed ## Next to a plain read of the same bytes, and beside other loaders; ARGS=--quick
+	$(BIN)/python -m benchmarks $(ARGS)
 
 bench-check: $(VENV)/.installed ## Whether a path has become slower by a fifth, against limits of the same run
 	$(BIN)/python -m benchmarks.check $(ARGS)
