@@ -146,7 +146,9 @@ def _told(value: float) -> str:
 def _description(measure: _Measure, axis: Axis, lines: Sequence[Line], source: str | None) -> str:
     about = f"{measure.about}{'' if source is None else f'; source {source}'}, {_OVER[axis]}."
     unit = f" {measure.unit}" if measure.unit else ""
-    last = "; ".join(f"{line.name} {_told(line.points[-1].last * measure.scale)}{unit}" for line in lines if line.points)
+    last = "; ".join(
+        f"{line.name} {_told(line.points[-1].last * measure.scale)}{unit}" for line in lines if line.points
+    )
     return f"{about} Last: {last}." if last else f"{about} Nothing reported yet."
 
 
