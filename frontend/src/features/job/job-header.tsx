@@ -8,7 +8,7 @@ import { MixBar } from "@/components/mix-bar";
 import { StateBadge } from "@/components/state-badge";
 import { StepProgress } from "@/components/step-progress";
 import { Age } from "@/components/time";
-import { formatRate, formatTokens } from "@/lib/format";
+import { formatCount, formatRate, formatTokens } from "@/lib/format";
 import { useNumberStyle } from "@/lib/number-style";
 import { ppm, share, tokens, tokensPerSecond } from "@/lib/units";
 
@@ -47,7 +47,7 @@ export function JobHeader({ job }: { job: Job }) {
           <p className={classes.note}>mean over ranks</p>
         </Fact>
         <Fact label="Ranks live">
-          {job.ranks_live} of {job.ranks_total}
+          {formatCount(job.ranks_live)} of {formatCount(job.ranks_total)}
           <p className={classes.note}>
             {job.attempt === null ? "not started" : `attempt ${job.attempt}`}
           </p>

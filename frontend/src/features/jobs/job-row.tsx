@@ -9,7 +9,7 @@ import { MixBar } from "@/components/mix-bar";
 import { Sparkline } from "@/components/sparkline";
 import { StateBadge } from "@/components/state-badge";
 import { StepProgress } from "@/components/step-progress";
-import { formatRate } from "@/lib/format";
+import { formatCount, formatRate } from "@/lib/format";
 import { formatUtc } from "@/lib/time";
 import { ppm, share, tokensPerSecond } from "@/lib/units";
 
@@ -72,7 +72,7 @@ export const JobRow = memo(function JobRow({ index, measure, ...props }: RowProp
         </span>
       </td>
       <td role="cell" data-label="Ranks live" className={classes.number}>
-        {job.ranks_live} / {job.ranks_total}
+        {formatCount(job.ranks_live)} / {formatCount(job.ranks_total)}
       </td>
       <td role="cell" data-label="Data wait" className={classes.number}>
         <DataWait wait={wait} />
