@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STATIC := backend/headrace_server/static
 ARGS ?=
 
-.PHONY: help setup demo test check lint types imports unit ui-check e2e screenshots soak bench bench-check format openapi clean
+.PHONY: help setup demo test check lint types imports unit ui-check e2e screenshots soak bench format openapi clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,11 +52,8 @@ screenshots: setup tests/e2e/node_modules/.installed ## Pictures of every page i
 soak: $(VENV)/.installed ## An hour of kills, rescales, outages and edits; ARGS="--minutes 5 --seed 1"
 	$(BIN)/python -m tests.distributed.soak $(ARGS)
 
-bench: $(VENV)/.installed ## Next to a plain read of the same bytes, and beside other loaders; ARGS=--quick
+bench: $(VENV)/.installed ## Next to a plain read of the same bytes, and beside other loaders; ARGS=--quick; ARGS=--check finds slower paths
 	$(BIN)/python -m benchmarks $(ARGS)
-
-bench-check: $(VENV)/.installed ## Whether a path has become slower by a fifth, against limits of the same run
-	$(BIN)/python -m benchmarks.check $(ARGS)
 
 format: $(VENV)/.installed frontend/node_modules/.installed ## Put every file into the project's format
 	$(BIN)/ruff check --fix .

@@ -196,13 +196,13 @@ def all_guards() -> Iterator[Guard]:
     yield Guard("drawing a figure", "decoding and encoding its reply, CPU time", drawing)
 
 
-def main() -> int:
-    """Measure each, compare, print."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure each, compare, print; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     every = list(all_guards())
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(guard.name for guard in every)}")
     parser.add_argument("--record", action="store_true", help="put what is found on record")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     if unknown := set(args.names) - {guard.name for guard in every}:
         parser.error(f"no guard is called {sorted(unknown)}; there are {', '.join(guard.name for guard in every)}")
     recorded = {} if args.record else guards.read()
