@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
@@ -150,7 +151,10 @@ def test_a_cold_process_that_fails_says_why(corpus: Corpus, tmp_path: Path, monk
 
 def test_memory_of_its_own_is_told_from_mapped_pages(tmp_path: Path) -> None:
     before = memory_now()
-    held = np.ones(32 * MIB, np.uint8)
+    # New pages whatever the process has freed before, which malloc would use again.
+    pages = mmap.mmap(-1, 32 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    held = np.frombuffer(pages, np.uint8)
+    held.fill(1)
     grown = memory_now()
     assert 30 * MIB < grown.own - before.own < 40 * MIB
     np.save(tmp_path / "mapped.npy", held)
