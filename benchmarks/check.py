@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sqlite3
 import statistics
 import subprocess
@@ -26,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-from headrace.bench.child import start_cold
+from headrace.bench.child import cold_environment, start_cold
 from headrace.bench.measure import measure_rates
 from headrace.bench.workload import Workload
 from headrace.config import Source
@@ -90,7 +89,7 @@ def start() -> float:
     """A fresh process from after `import torch` to its first batch, against `import torch`."""
     text = Workload(arrow_sources(), eos_id=0, vocab_size=VOCAB_SIZE).to_json()
     script = "import time; began = time.perf_counter(); import torch; print(time.perf_counter() - began)"
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = cold_environment()
     start_cold(text, 0.0)  # compiles what is not cached
     shares = []
     for _ in range(5):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import statistics
 import subprocess
 import sys
@@ -18,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from headrace.bench.child import cold_environment
 
 from benchmarks import results
 
@@ -110,8 +111,7 @@ def measure(gain: Gain, rounds: int) -> dict[str, Any]:
 
 
 def _seconds(tree: Path, script: str) -> float:
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment = {**kept, "PYTHONPATH": str(tree)}
+    environment = {**cold_environment(), "PYTHONPATH": str(tree)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 

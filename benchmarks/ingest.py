@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,17 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
+def in_threads(write: Callable[[list[bytes]], None], work: Iterable[list[bytes]]) -> float:
+    """Seconds until writers are done, each in a thread with bodies of its own."""
+    threads = [threading.Thread(target=write, args=(bodies,)) for bodies in work]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - began
+
+
 def ingest(
     url: str, key: str, *, writers: int, num_batches: int, batch: int, watched: bool = True
 ) -> tuple[float, list[float]]:
@@ -124,13 +135,7 @@ def ingest(
     reader = threading.Thread(target=watch)
     if watched:
         reader.start()
-    threads = [threading.Thread(target=write, args=(bodies,)) for bodies in work]
-    began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    rate = writers * num_batches * batch / (time.perf_counter() - began)
+    rate = writers * num_batches * batch / in_threads(write, work)
     done.set()
     if watched:
         reader.join()

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from headrace.cache import cache_root
+
+from benchmarks.environments import InstallError, environment, python_in
 
 DATATROVE = "0.10.1"
 LONG_CHARACTERS = 8_000_000
@@ -256,20 +257,13 @@ def long_document(folder: Path, tokenizer: Path, texts: Sequence[str], num_chara
 
 def datatrove(folder: Path, tokenizer: Path, workers: int, size: int) -> float | str:
     """MB of text a second of datatrove's pipeline, or why there is none."""
-    home = cache_root() / "benchmarks" / f"datatrove-{DATATROVE}"
-    python = home / "bin" / "python"
     try:
-        if not (home / "installed").exists():
-            subprocess.run([sys.executable, "-m", "venv", home], check=True)
-            subprocess.run(
-                [python, "-m", "pip", "install", "--quiet", f"datatrove[io,processing]=={DATATROVE}"], check=True
-            )
-            (home / "installed").touch()
+        python = python_in(environment(f"datatrove-{DATATROVE}", [f"datatrove[io,processing]=={DATATROVE}"]))
         path = folder / "trove.py"
         path.write_text(_DATATROVE)
         words = [python, path, tokenizer, str(workers), folder / "trove", folder / "raw"]
         ran = subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except (OSError, subprocess.CalledProcessError, InstallError) as error:
         said = str(getattr(error, "stderr", None) or error).strip().splitlines()
         return f"not measured: {said[-1][:80] if said else error}"
     return size / 1e6 / float(json.loads(ran.stdout.splitlines()[-1])["seconds"])

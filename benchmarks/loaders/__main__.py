@@ -16,9 +16,10 @@ from typing import Any
 from headrace.cache import cache_root
 
 from benchmarks import results
+from benchmarks.environments import InstallError
 from benchmarks.loaders import corpus, entries
 from benchmarks.loaders.bars import bars
-from benchmarks.loaders.environments import InstallError, python_of, versions_of
+from benchmarks.loaders.environments import python_of, versions_of
 from benchmarks.loaders.measure import Results, failed, measure
 from benchmarks.loaders.processes import Bench
 from benchmarks.loaders.table import as_markdown

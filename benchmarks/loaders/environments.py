@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
-from headrace.cache import cache_root
+from benchmarks.environments import environment, python_in, run
 
 TORCH = "torch==2.13.0"
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
@@ -34,10 +35,6 @@ for name, member in (("datasets", "VisionDataset"), ("transforms", None), ("tran
 """
 
 
-class InstallError(Exception):
-    """A loader could not be installed; the message is the end of what pip said."""
-
-
 def python_of(name: str) -> Path:
     """The Python that runs the drivers of an environment, installed if it isn't yet; "headrace" is this one.
 
@@ -45,18 +42,15 @@ def python_of(name: str) -> Path:
     """
     if name == "headrace":
         return Path(sys.executable)
-    folder = cache_root() / "benchmarks" / f"loader-{name}"
-    python, told = folder / "bin" / "python", folder / "installed.json"
-    wanted = [TORCH, "numpy", "psutil", *REQUIREMENTS[name]]
-    if not told.exists() or json.loads(told.read_text()) != wanted:
-        told.unlink(missing_ok=True)
-        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
-        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
-        if name in UNUSABLE:
-            _run([str(python), "-m", "pip", "uninstall", "--quiet", "--yes", UNUSABLE[name]])
-            next(folder.glob("lib/python*/site-packages")).joinpath(f"{UNUSABLE[name]}.py").write_text(STUB)
-        told.write_text(json.dumps(wanted))
-    return python
+    wanted = (TORCH, "numpy", "psutil", *REQUIREMENTS[name])
+    return python_in(environment(f"loader-{name}", wanted, partial(_without, UNUSABLE.get(name))))
+
+
+def _without(package: str | None, folder: Path) -> None:
+    """Replaces what is unusable by empty names."""
+    if package is not None:
+        run([str(python_in(folder)), "-m", "pip", "uninstall", "--quiet", "--yes", package])
+        next(folder.glob("lib/python*/site-packages")).joinpath(f"{package}.py").write_text(STUB)
 
 
 def versions_of(name: str) -> dict[str, str]:
@@ -66,9 +60,3 @@ def versions_of(name: str) -> dict[str, str]:
     done = subprocess.run([python_of(name), "-c", code], capture_output=True, text=True, check=True)
     found: dict[str, str] = json.loads(done.stdout)
     return found
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InstallError((done.stderr or done.stdout).strip()[-600:])

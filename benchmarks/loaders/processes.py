@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headrace.bench.child import cold_environment
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from benchmarks.loaders.entries import Entry
@@ -57,9 +58,8 @@ class Bench:
         for name, value in options.items():
             command += [f"--{name.replace('_', '-')}", str(value)]
         command += ["--began", repr(time.time())]
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment = (
-            kept
+            cold_environment()
             | {"PYTHONPATH": _python_path(entry), "OMP_NUM_THREADS": "1", "TMPDIR": str(said.parent)}
             | entry.variables
             | (entry.rate_variables if mode == "rate" else {})

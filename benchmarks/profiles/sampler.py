@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 import headrace
-from headrace.cache import cache_root
+
+from benchmarks.environments import environment
 
 VERSION = "0.4.3"
 RATE = 200
@@ -33,15 +33,8 @@ class Part:
 
 
 def installed() -> Path:
-    """The program."""
-    folder = cache_root() / "benchmarks" / f"py-spy-{VERSION}"
-    program, done = folder / "bin" / "py-spy", folder / "installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        wanted = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", f"py-spy=={VERSION}"]
-        subprocess.run(wanted, check=True)
-        done.touch()
-    return program
+    """The program. Raises InstallError."""
+    return environment(f"py-spy-{VERSION}", [f"py-spy=={VERSION}"]) / "bin" / "py-spy"
 
 
 def stacks(command: Sequence[str]) -> Counter[tuple[str, ...]]:

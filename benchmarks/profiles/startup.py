@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
 from collections import Counter
 from typing import Any
 
+from headrace.bench.child import cold_environment
 from headrace.bench.workload import Workload
 
 from benchmarks.corpus import VOCAB_SIZE
@@ -24,6 +24,7 @@ torch_s = time.perf_counter()
 import headrace
 headrace.Loader
 imported_s = time.perf_counter()
+from headrace.bench.child import cold_environment
 from headrace.bench.workload import Workload
 with Workload.from_json(text).loader() as loader:
     made_s = time.perf_counter()
@@ -39,7 +40,7 @@ NAMES = ("import torch", "import headrace", "open the sources", "first batch")
 def measure(rounds: int) -> dict[str, Any]:
     """Medians of the seconds of each phase, kernels and bytecode in their caches; and import seconds by library."""
     text = Workload(arrow_sources(), eos_id=0, vocab_size=VOCAB_SIZE).to_json()
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = cold_environment()
 
     def phases() -> list[float]:
         done = subprocess.run(

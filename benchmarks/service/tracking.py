@@ -10,8 +10,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
-import threading
 import time
 import urllib.request
 from contextlib import suppress
@@ -20,7 +18,9 @@ from types import TracebackType
 from typing import Self
 
 import psutil
-from headrace.cache import cache_root
+
+from benchmarks.environments import environment, python_in
+from benchmarks.ingest import JSON, in_threads
 
 VERSION = "3.17.2"
 DRIVER = "2.9.12"
@@ -28,19 +28,12 @@ DRIVER = "2.9.12"
 MOST_VALUES = 1000
 "that one log-batch takes"
 START_S = 180.0
-JSON = {"Content-Type": "application/json"}
 
 
 def installed() -> Path:
-    """The Python of an environment that has it."""
-    folder = cache_root() / "benchmarks" / f"mlflow-{VERSION}"
-    python, done = folder / "bin" / "python", folder / f"installed-psycopg2-{DRIVER}"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        wanted = [f"mlflow=={VERSION}", f"psycopg2-binary=={DRIVER}"]
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True)
-        done.touch()
-    return python
+    """The Python of an environment that has it. Raises InstallError."""
+    wanted = (f"mlflow=={VERSION}", f"psycopg2-binary=={DRIVER}")
+    return python_in(environment(f"mlflow-{VERSION}", wanted))
 
 
 class TrackingServer:
@@ -123,13 +116,7 @@ def ingest(port: int, *, writers: int, num_batches: int, values: int) -> tuple[f
             assert reply.status == 200, (reply.status, text)
         connection.close()
 
-    threads = [threading.Thread(target=write, args=(mine,)) for mine in bodies]
-    began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    spent = time.perf_counter() - began
+    spent = in_threads(write, bodies)
     assert len(took) == writers * num_batches, "a writer failed"
     return writers * num_batches * values / spent, took
 

@@ -35,13 +35,21 @@ def start_cold(workload_json: str, seconds: float) -> Cold:
         HeadraceError: it failed, with what it said.
     """
     command = [sys.executable, "-m", "headrace.bench.child", str(seconds)]
-    # An installed package has its bytecode; a checkout gets it on its first run, unless Python may not keep any.
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(command, input=workload_json, env=kept, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=workload_json, env=cold_environment(), capture_output=True, text=True, check=False
+    )
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
         raise HeadraceError(f"a fresh process could not load: {said[-1]}")
     return Cold(**json.loads(done.stdout))
+
+
+def cold_environment() -> dict[str, str]:
+    """This process's environment, for one whose start is measured.
+
+    An installed package has its bytecode; a checkout gets it on its first run, unless Python may not keep any.
+    """
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def main() -> None:

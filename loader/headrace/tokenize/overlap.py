@@ -39,13 +39,12 @@ def overlapped(
                 yield item, function(item)
                 continue
             waiting.append((item, pool.submit(function, item)))
-            if len(waiting) > IN_FLIGHT:
-                first, future = waiting.popleft()
-                yield first, future.result()
+            yield from _results(waiting, IN_FLIGHT)
         yield from _results(waiting)
 
 
-def _results(waiting: deque[tuple[Item, Future[Result]]]) -> Iterator[tuple[Item, Result]]:
-    while waiting:
+def _results(waiting: deque[tuple[Item, Future[Result]]], left: int = 0) -> Iterator[tuple[Item, Result]]:
+    """The oldest results, until so many are left."""
+    while len(waiting) > left:
         item, future = waiting.popleft()
         yield item, future.result()
