@@ -1,4 +1,5 @@
-"""The local engine: a worker process for each core, or one with many threads where there are few units."""
+"""The local engine: worker processes that share out the cores, each with as many threads as its tokenizer uses well,
+or more where there are few units."""
 
 from __future__ import annotations
 
@@ -29,20 +30,25 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class LocalEngine:
-    """See `Engine`; `workers` is how many cores are used, all that there are by default."""
+def shares(cores: int, threads: int, units: int) -> list[int]:
+    """The threads of each process: all `cores` among as few as have about `threads` each, and none without a unit."""
+    processes = min(-(-cores // threads), units)
+    return [cores // processes + (number < cores % processes) for number in range(processes)]
 
-    def __init__(self, workers: int | None = None) -> None:
+
+class LocalEngine:
+    """See `Engine`; `workers` is how many cores are used, all by default, about `threads` of them by each process."""
+
+    def __init__(self, workers: int | None = None, *, threads: int = 1) -> None:
         self._cores = workers or num_cores()
+        self._threads = threads
 
     def run(self, job: Job, units: Sequence[Unit]) -> Iterator[Event]:
         """See `Engine.run`."""
         left = deque(units)
         tries: Counter[str] = Counter()
         heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
-        num_workers = min(self._cores, len(units))
-        threads = max(1, self._cores // max(1, num_workers))
-        workers = {_Worker(job, threads, heard) for _ in range(num_workers)}
+        workers = {_Worker(job, share, heard) for share in shares(self._cores, self._threads, len(units))}
         try:
             for worker in workers:
                 worker.give(left.popleft())
@@ -56,7 +62,7 @@ class LocalEngine:
                     tries[unit.name] += 1
                     if tries[unit.name] == MAX_TRIES:
                         raise _died(unit, status)
-                    again = _Worker(job, threads, heard)
+                    again = _Worker(job, worker.threads, heard)
                     workers.add(again)
                     again.give(unit)
                 elif said["event"] == "failed":
@@ -92,6 +98,7 @@ class _Worker:
 
     def __init__(self, job: Job, threads: int, heard: queue.SimpleQueue[Heard]) -> None:
         self.unit: Unit | None = None
+        self.threads = threads
         command = [sys.executable, "-m", "headrace.tokenize.worker", job.output, job.on_bad, str(threads)]
         command.append(str(os.getpid()))
         self._process = subprocess.Popen(

@@ -10,7 +10,7 @@ from typing import Literal
 from headrace.errors import ConfigError
 from headrace.places import parse_place
 from headrace.tokenize.cutting import cut_input
-from headrace.tokenize.encoders import Found, find_tokenizer, open_encoder
+from headrace.tokenize.encoders import THREADS, Found, find_tokenizer, open_encoder
 from headrace.tokenize.engine import Engine, Job, Made
 from headrace.tokenize.folder import open_folder
 from headrace.tokenize.inputs import Asked, list_inputs, parse_input
@@ -62,7 +62,7 @@ def tokenize(
     encoder = open_encoder(found, special_tokens=options.special_tokens, threads=1)
     vocab_size = _vocab_size(found, encoder.vocab_size, options.vocab_size)
     options = options.completed(can_cut=encoder.places("", 1) is not None)
-    chosen = _engine(engine, workers, ray_address)
+    chosen = _engine(engine, workers, ray_address, THREADS[found.kind])
     name = _absolute(output)
     return _run(asked, found, options, vocab_size, name, on_bad, chosen, quiet=quiet)
 
@@ -136,9 +136,9 @@ def _vocab_size(found: Found, own: int, given: int | None) -> int:
     return given or own
 
 
-def _engine(name: EngineName, workers: int | None, ray_address: str | None) -> Engine:
+def _engine(name: EngineName, workers: int | None, ray_address: str | None, threads: int) -> Engine:
     if name == "local":
-        return LocalEngine(workers)
+        return LocalEngine(workers, threads=threads)
     from headrace.tokenize.on_ray import RayEngine  # noqa: PLC0415  # an optional dependency
 
     return RayEngine(ray_address, workers)

@@ -14,6 +14,7 @@ import tokenizers
 from headrace import ConfigError, SourceError
 from headrace.manifest import read_manifest
 from headrace.tokenize import Options, tokenize
+from headrace.tokenize.local import shares
 
 from tests.loader.tokenize.making import compressed, contents, rows, shards, text, train_tokenizer, write_lines
 
@@ -64,11 +65,28 @@ def raw_in_order(tmp_path: Path) -> Path:
 
 def test_any_number_of_workers_makes_the_same_bytes(raw: Path, tokenizer: str, tmp_path: Path) -> None:
     made = []
-    for workers in (1, 2, 5):
+    for workers in (1, 2, 9):
         tokenize(str(raw), tokenizer, tmp_path / f"out{workers}", options=SMALL, workers=workers)
         made.append(contents(tmp_path / f"out{workers}"))
     assert made[0] == made[1] == made[2]
     assert len(shards(tmp_path / "out1")) > 5
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "units", "expected"),
+    [
+        (2, 4, 9, [2]),
+        (4, 4, 9, [4]),
+        (9, 4, 9, [3, 3, 3]),
+        (10, 4, 9, [4, 3, 3]),
+        (3, 1, 9, [1, 1, 1]),
+        (3, 1, 2, [2, 1]),
+        (16, 4, 1, [16]),
+        (8, 4, 0, []),
+    ],
+)
+def test_processes_share_out_all_cores(cores: int, threads: int, units: int, expected: list[int]) -> None:
+    assert shares(cores, threads, units) == expected
 
 
 def test_one_unit_on_many_threads_makes_the_same_bytes(tmp_path: Path, tokenizer: str) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from headrace.tokenize.encoders.found import Found, find_tokenizer, missing_library
 from headrace.tokenize.options import SpecialTokens
 
-__all__ = ["Encoder", "Found", "find_tokenizer", "open_encoder"]
+__all__ = ["THREADS", "Encoder", "Found", "find_tokenizer", "open_encoder"]
 
 Ids = npt.NDArray[np.uint32]
 Lengths = npt.NDArray[np.int64]
@@ -67,5 +67,9 @@ def open_encoder(found: Found, *, special_tokens: SpecialTokens, threads: int) -
     except ImportError as error:
         raise missing_library(_PACKAGES[found.kind]) from error
 
+
+THREADS: Final = {"tokenizers": 4, "tiktoken": 1, "sentencepiece": 1}
+"""Threads that one process of each library uses better than so many processes: those of `tokenizers` share what they
+remember of words, and let go of the interpreter; the others hold it for a part of their work."""
 
 _PACKAGES: Final = {"tokenizers": "tokenizers", "tiktoken": "tiktoken", "sentencepiece": "sentencepiece"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ import numpy as np
 
 from headrace.errors import ConfigError
 from headrace.tokenize.encoders.found import Found
+from headrace.tokenize.encoders.lists import flattened
 from headrace.tokenize.encoders.patterns import PATTERNS, cut_places
 from headrace.tokenize.options import SpecialTokens
 
@@ -44,9 +44,7 @@ class HuggingFace:
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """See `Encoder.encode`."""
         encodings = self._inner.encode_batch_fast(list(texts), add_special_tokens=False)
-        lengths = np.fromiter(map(len, encodings), np.int64, len(encodings))
-        ids = itertools.chain.from_iterable(encoding.ids for encoding in encodings)
-        return np.fromiter(ids, np.uint32, int(lengths.sum())), lengths
+        return flattened(encoding.ids for encoding in encodings)
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Encoder.decode`."""

@@ -9,6 +9,7 @@ import sentencepiece
 
 from headrace.errors import ConfigError
 from headrace.tokenize.encoders.found import Found
+from headrace.tokenize.encoders.lists import flattened
 from headrace.tokenize.options import SpecialTokens
 
 
@@ -35,8 +36,7 @@ class Sentences:
         rows = self._inner.encode(
             list(texts), out_type=int, num_threads=self._threads, add_bos=False, add_eos=False, enable_sampling=False
         )
-        lengths = np.array([len(row) for row in rows], np.int64)
-        return np.array([token for row in rows for token in row], np.uint32), lengths
+        return flattened(rows)
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Encoder.decode`."""
