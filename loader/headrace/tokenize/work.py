@@ -32,7 +32,7 @@ from headrace.tokenize.reading.rows import Bad, BadFileError, Row, Wanted
 from headrace.tokenize.records import MAX_REPORTS, Counts, Position, Report, ShardRecord, record_name, staged_name
 from headrace.tokenize.units import Unit
 
-BATCH_CHARACTERS: Final = 1 << 18
+BATCH_CHARACTERS: Final = 1 << 19
 BATCH_ROWS: Final = 1 << 10
 MAX_CHARACTERS: Final = 1 << 21
 "encoded at once, however many the threads"
