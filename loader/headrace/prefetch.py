@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from headrace.errors import HeadraceError
+from headrace.forks import num_forks
 
 T = TypeVar("T")
 
@@ -37,6 +38,7 @@ class Prefetcher(Generic[T]):
         self._failure: BaseException | None = None
         self._ended = False
         self._pid = os.getpid()
+        self._forks = num_forks()
         self._thread: threading.Thread | None = None
         if depth:
             self._thread = threading.Thread(target=self._run, name="headrace-prefetch", daemon=True)
@@ -76,7 +78,7 @@ class Prefetcher(Generic[T]):
     @property
     def has_forked(self) -> bool:
         """Whether this is a forked child of the process that made it."""
-        return os.getpid() != self._pid
+        return num_forks() != self._forks
 
     def check_process(self) -> None:
         """Refuse a forked child: no thread runs there, and locks may be held by those that ran before.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import os
 import threading
 import time
 from collections import deque
@@ -13,6 +12,7 @@ from contextlib import suppress
 
 import psutil
 
+from headrace.forks import num_forks
 from headrace.telemetry.description import RankIdentity, Registration
 from headrace.telemetry.drain import Drain
 from headrace.telemetry.failures import Notices
@@ -62,7 +62,7 @@ class Reporter:
         self._feed = feed
         self._notices = notices
         self._report_every_s = report_every_s
-        self._pid = os.getpid()
+        self._forks = num_forks()
         self._host = str(registration.attempt["hostname"])
         self._process = psutil.Process()
         self._observations: deque[_Observation] = deque(maxlen=_MOST_SAMPLES)
@@ -135,7 +135,7 @@ class Reporter:
             self._spool.close()
 
     def _is_over(self) -> bool:
-        return self._closed or os.getpid() != self._pid
+        return self._closed or num_forks() != self._forks
 
     def _observe(self, observation: _Observation) -> None:
         if not self._is_over():
