@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from headrace.transform import Sequences, SequenceTransform
 Ints = npt.NDArray[np.int64]
 
 GROUP_SEQUENCES = 64
-"sequences whose blocks are opened together; more would hold more blocks at once than need be"
+"sequences of a step whose blocks are opened together; more would hold more blocks at once than need be"
 
 _NOTHING = np.zeros((0, 0), np.int64)
 
@@ -40,8 +41,7 @@ class Cursor:
     sequences: int
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A rank's part of a step."""
 
     plan: StepPlan
@@ -53,9 +53,8 @@ class Part:
 class _Opened:
     """Steps whose spans are in one set of tables, one step after the other."""
 
-    first_micro: dict[int, int]
-    "by a step's number, the place of its first micro-batch in the tables"
-    plans: dict[int, StepPlan]
+    steps: dict[int, tuple[StepPlan, npt.NDArray[np.int32], int]]
+    "by number: its plan, the sources of this rank's rows, and the place of its first micro-batch in the tables"
     tables: list[_Table]
 
 
@@ -65,12 +64,13 @@ class _Table:
 
     stored: npt.NDArray[np.integer]
     rows: Ints
-    "int64 (n, 11), as `Pieces.table` makes them"
+    "int64 (n, 12), as `Pieces.table` makes them"
     bounds: list[int]
     "rows `[bounds[m], bounds[m + 1])` are those of the m-th micro-batch"
+    num_tokens: list[int]
+    "of the m-th micro-batch"
     blocks: list[OrderedBlock]
-    "kept alive while the kernel reads them; that of row `i` is `blocks[block_of[i]]`"
-    block_of: Ints
+    "those that the last column counts along, kept alive while the kernel reads them"
     has_holes: bool
 
 
@@ -138,6 +138,7 @@ class Assembler:
         self._transform = None
         if config.transform is not None:
             self._transform = SequenceTransform(config.transform, seed=config.seed, id_limit=config.id_limit)
+        self._id_limit = config.id_limit
         self._with_labels = "labels" in config.outputs or self._transform is not None
         self._with_positions = bool({"position_ids", "cu_seqlens"} & {*config.outputs}) or self._transform is not None
         self.masked = Masked(self._names, blocks.name_of)
@@ -155,23 +156,33 @@ class Assembler:
             ShardError: a shard that can't be read, or an id outside the vocabulary; names file and row.
             TransformError: what the user's transform returned can't be a sequence.
         """
-        plan, size = part.plan, self._config.micro_batch_size
-        sources, legs, ordinals = self._own(part)
-        own_ordinals = plan.ordinals[part.slots]
         # The first micro-batch of a start is waited for: it opens no blocks but its own.
         opened = self._open_together(part, later) if self._has_begun else None
-        first = 0
+        if opened is not None:
+            _, sources, first = opened.steps[part.plan.step]
+            yield from self._micro_batches(part, sources, range(part.num_micro), first, opened.tables)
+            return
+        sources, legs, ordinals = self._own(part)
+        size, first = self._config.micro_batch_size, 0
         while first < part.num_micro:
             group = max(1, GROUP_SEQUENCES // size) if self._has_begun else 1
             self._has_begun = True
             here = slice(first * size, (first + group) * size)
-            tables = self._tables(legs[here], ordinals[here]) if opened is None else opened.tables
-            before = -first if opened is None else opened.first_micro[plan.step]
-            for micro in range(first, min(first + group, part.num_micro)):
-                own = slice(micro * size, (micro + 1) * size)
-                made = self._written(sources[own], own_ordinals[own], before + micro, tables)
-                yield made.batch(self._config.outputs, plan.step, micro, part.num_micro)
+            tables = self._tables(legs[here], ordinals[here])
+            numbers = range(first, min(first + group, part.num_micro))
+            yield from self._micro_batches(part, sources, numbers, -first, tables)
             first += group
+
+    def _micro_batches(
+        self, part: Part, sources: npt.NDArray[np.int32], numbers: range, before: int, tables: list[_Table]
+    ) -> Iterator[Batch]:
+        """Some micro-batches of a part; `tables` hold number `n` at `before + n`."""
+        plan, size, outputs = part.plan, self._config.micro_batch_size, self._config.outputs
+        ordinals = plan.ordinals[part.slots]
+        for micro in numbers:
+            own = slice(micro * size, (micro + 1) * size)
+            made = self._written(sources[own], ordinals[own], before + micro, tables)
+            yield made.batch(outputs, plan.step, micro, part.num_micro)
 
     def _own(self, part: Part) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Ints]:
         """Sources, legs and ordinals of the rows of a part; −1, −1 and 0 where nothing fills them."""
@@ -188,8 +199,10 @@ class Assembler:
     def _open_together(self, part: Part, later: Iterable[Part]) -> _Opened | None:
         """The tables of a step among those of others, made now or with an earlier step; None where it stands alone."""
         opened = self._opened
-        if opened is not None and opened.plans.get(part.plan.step) is part.plan:
-            return opened
+        if opened is not None:
+            known = opened.steps.get(part.plan.step)
+            if known is not None and known[0] is part.plan:
+                return opened
         self._opened = None
         parts = [part, *later]
         if len(parts) == 1:
@@ -200,9 +213,8 @@ class Assembler:
             tables = self._tables(*(np.concatenate([row[i] for row in rows]) for i in (1, 2)))
         except HeadraceError:
             return None  # Alone, each step tells of its own faults, and those before it are delivered.
-        steps = [one.plan.step for one in parts]
-        plans = {one.plan.step: one.plan for one in parts}
-        self._opened = _Opened(dict(zip(steps, first_micro, strict=False)), plans, tables)
+        places = zip(parts, rows, first_micro[:-1], strict=True)
+        self._opened = _Opened({one.plan.step: (one.plan, row[0], first) for one, row, first in places}, tables)
         return self._opened
 
     def cursors(self, plan: StepPlan, slots: slice) -> dict[int, Cursor]:
@@ -214,10 +226,10 @@ class Assembler:
             mine = np.flatnonzero(sources == k)
             leg = int(legs[mine[-1]])
             rows, blocks = self._pieces.table(leg, np.zeros(1, np.int64), ordinals[mine[-1:]])
-            if not blocks:
+            if len(rows) == 0:
                 found[k] = Cursor(None, None, len(mine))
                 continue
-            first = blocks[0]
+            first = blocks[rows[0, 11]]
             document = int(np.searchsorted(first.order.edges, rows[0, 2], side="right")) - 1
             row = int(first.block.rows[first.order.documents[document]])
             known = None if row == UNKNOWN_ROW else row
@@ -231,23 +243,25 @@ class Assembler:
         for leg in np.flatnonzero(np.bincount(legs[legs >= 0])).tolist():
             slots = np.flatnonzero(legs == leg)
             table, opened = self._pieces.table(leg, slots, ordinals[slots])
+            table[:, 11] += len(blocks)
             parts.append(table)
             blocks += opened
         if not blocks:
             return []
         rows = np.concatenate(parts)
-        order = np.argsort(rows[:, 0], kind="stable")
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
         stored = [block.block.tokens.dtype for block in blocks]
         edges = np.arange(0, len(legs) + 1, self._config.micro_batch_size)
         has_holes = any(block.has_holes for block in blocks)
         tables = []
         for dtype in set(stored):
-            chosen = (
-                order if stored.count(dtype) == len(stored) else order[[stored[i] == dtype for i in order.tolist()]]
-            )
-            mine = rows[chosen]
-            bounds = np.searchsorted(mine[:, 0], edges).tolist()
-            tables.append(_Table(np.empty(0, dtype), mine, bounds, blocks, chosen, has_holes))
+            mine = rows
+            if stored.count(dtype) < len(stored):
+                mine = rows[np.array([one == dtype for one in stored])[rows[:, 11]]]
+            bounds = np.searchsorted(mine[:, 0], edges)
+            before = np.concatenate(([0], np.cumsum(mine[:, 3])))
+            num_tokens = np.diff(before[bounds]).tolist()
+            tables.append(_Table(np.empty(0, dtype), mine, bounds.tolist(), num_tokens, blocks, has_holes))
         return tables
 
     def _written(self, sources: npt.NDArray[np.int32], ordinals: Ints, micro: int, tables: list[_Table]) -> _Arrays:
@@ -269,7 +283,7 @@ class Assembler:
                 micro * len(sources),
                 table.stored,
                 self._marks,
-                config.id_limit,
+                self._id_limit,
                 made.ids,
                 made.labels,
                 made.positions,
@@ -278,10 +292,9 @@ class Assembler:
             if bad >= 0:
                 raise self._out_of_range(table, low + bad)
             made.num_trained += num_trained
-            self.bytes_read += int(table.rows[low:high, 3].sum()) * table.stored.itemsize
+            self.bytes_read += table.num_tokens[micro] * table.stored.itemsize
             if table.has_holes:
-                blocks = [table.blocks[i] for i in table.block_of[low:high].tolist()]
-                self.masked.add(table.rows[low:high], blocks, micro * len(sources), is_hole)
+                self.masked.add(table.rows[low:high], table.blocks, micro * len(sources), is_hole)
         free = made.ids.size - sum(filled.tolist())  # of so few, numpy's own sum takes longer
         if free:
             self.padded_tokens += free
@@ -296,8 +309,8 @@ class Assembler:
 
     def _out_of_range(self, table: _Table, row: int) -> ShardError:
         """The error for the first id in a span's block that is negative or too large."""
-        source, _, block = table.rows[row, 8:].tolist()
-        opened, limit = table.blocks[table.block_of[row]], self._config.id_limit
+        source, _, block, place = table.rows[row, 8:].tolist()
+        opened, limit = table.blocks[place], self._config.id_limit
         for document in opened.order.documents.tolist():
             start = int(opened.block.starts[document])
             if start < 0:

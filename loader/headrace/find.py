@@ -246,10 +246,10 @@ class _Search:
             return []
         rows, held = self._pieces.table(number, np.arange(len(ordinals)), ordinals)
         found = []
-        for row, opened in zip(rows.tolist(), held, strict=True):
+        for row in rows.tolist():
             if row[9] != epoch or row[10] != block:
                 continue
-            for piece in documents_in(self._data, row, opened, self._document.path):
+            for piece in documents_in(self._data, row, held[row[11]], self._document.path):
                 if piece.row == self._document.row:
                     ordinal = int(ordinals[piece.slot]) - leg.stretch.skip + leg.first_ordinal
                     found.append(_Found(ordinal, epoch + leg.stretch.epochs_before, piece.start, piece.end))

@@ -34,12 +34,13 @@ class Masked:
         """Count the holes in what is written to a micro-batch.
 
         Args:
-            rows: int64 (n, 11), as `Pieces.table` makes them.
-            blocks: the block of each row.
+            rows: int64 (n, 12), as `Pieces.table` makes them.
+            blocks: those that the last column counts along.
             first_sequence: the number, in `rows`, of the micro-batch's first sequence.
             is_hole: (micro_batch, seq_len), set where holes are; None where nobody asks.
         """
-        for row, block in zip(rows.tolist(), blocks, strict=True):
+        for row in rows.tolist():
+            block = blocks[row[11]]
             if not block.has_holes:
                 continue
             sequence, column, offset, count = row[:4]

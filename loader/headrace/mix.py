@@ -129,6 +129,8 @@ def weight_array(log: Sequence[Revision], step: int, sources: Sequence[str]) -> 
 
 def revision_at(log: Sequence[Revision], step: int) -> Revision:
     """The newest revision that touches `step`."""
+    if log[-1].from_step <= step:  # nearly always, and asked every step
+        return log[-1]
     return next(revision for revision in reversed(log) if revision.from_step <= step)
 
 
@@ -175,3 +177,27 @@ def assign(weights: Ints, accumulators: Ints, chosen: npt.NDArray[np.int32]) -> 
                 best += 1
         accumulators[best] -= PPM
         chosen[i] = best
+
+
+@compiled
+def assign_steps(
+    weights: Ints, sizes: Ints, before: Ints, accumulators: Ints, taken: Ints, scratch: npt.NDArray[np.int32]
+) -> None:
+    """`assign` for the sequences of one step after the other.
+
+    Args:
+        weights: int64 (S, K), parts per million in each step, at least one positive.
+        sizes: int64 (S,), sequences of each.
+        before: int64 (K,), the accumulators before the first.
+        accumulators: int64 (S, K), filled with those after each.
+        taken: int64 (S, K), filled with the sequences of each source in each.
+        scratch: int32, as long as the largest step at least.
+    """
+    for step in range(sizes.shape[0]):
+        for k in range(before.shape[0]):
+            accumulators[step, k] = before[k] if step == 0 else accumulators[step - 1, k]
+            taken[step, k] = 0
+        chosen = scratch[: sizes[step]]
+        assign(weights[step], accumulators[step], chosen)
+        for i in range(chosen.shape[0]):
+            taken[step, chosen[i]] += 1

@@ -1,7 +1,7 @@
 """From ordinals of a source to rows that the packing kernel writes: one way for each kind of packing.
 
-A row is int64 (11,): sequence, column, offset in a block's stream, tokens, number of documents, the addresses of the
-token array, `begins` and `edges`; then source, epoch and block.
+A row is int64 (12,): sequence, column, offset in a block's stream, tokens, number of documents, the addresses of the
+token array, `begins` and `edges`; then source, epoch and block, and where that block is among those opened for it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from headrace.reader import BlockCache, OrderedBlock, RecentlyUsed, last_ordinal
 from headrace.rest import OrderTable
 
 Ints = npt.NDArray[np.int64]
+
+
+BLOCK_BITS = 32
+"of a key that holds an epoch and a block"
 
 
 @dataclass(slots=True)
@@ -43,7 +47,7 @@ class Pieces(Protocol):
         """What was cut so far; None where documents are joined, and cut anywhere."""
 
     def table(self, source: int, slots: Ints, ordinals: Ints) -> tuple[Ints, list[OrderedBlock]]:
-        """The rows of these sequences, and each row's block, which must live until the row is written.
+        """The rows of these sequences, and the blocks of them all, which must live until the rows are written.
 
         Args:
             source: number of the source.
@@ -51,7 +55,7 @@ class Pieces(Protocol):
             ordinals: int64 (n,), the source's own numbers of the sequences.
 
         Returns:
-            int64 (rows, 11), the rows of one sequence in the order of their columns.
+            int64 (rows, 12), the rows of one sequence in the order of their columns.
         """
 
     def holds(self, source: int, epoch: int, unit: int) -> bool:
@@ -79,19 +83,21 @@ class ConcatPieces:
         spans = order.spans_of(ordinals)
         now = int(ordinals.min())
         self._blocks.let_go(source, now)
+        keys, which = np.unique((spans.epoch << BLOCK_BITS) + spans.block, return_inverse=True)
+        epochs, numbers = (keys >> BLOCK_BITS).tolist(), (keys & (1 << BLOCK_BITS) - 1).tolist()
         blocks = [
-            self._blocks.get(source, epoch, block, order, now)
-            for epoch, block in zip(spans.epoch.tolist(), spans.block.tolist(), strict=True)
+            self._blocks.get(source, epoch, block, order, now) for epoch, block in zip(epochs, numbers, strict=True)
         ]
-        rows = np.empty((len(blocks), 11), np.int64)
+        rows = np.empty((len(which), 12), np.int64)
         rows[:, 0] = slots[spans.slot]
         rows[:, 1] = spans.column
         rows[:, 2] = spans.offset
         rows[:, 3] = spans.count
-        rows[:, 4:8] = [block.addresses for block in blocks]
+        rows[:, 4:8] = np.array([block.addresses for block in blocks], np.int64)[which]
         rows[:, 8] = source
         rows[:, 9] = spans.epoch
         rows[:, 10] = spans.block
+        rows[:, 11] = which
         return rows, blocks
 
     def holds(self, source: int, epoch: int, unit: int) -> bool:
@@ -144,20 +150,26 @@ class BestFitPieces:
         self._packed.let_go(source, now)
         stretches: list[Ints] = []
         places: list[Ints] = []
+        which: list[Ints] = []
         blocks: list[OrderedBlock] = []
+        firsts: dict[tuple[int, int], int] = {}
         for epoch, window, number in zip(spans.epoch.tolist(), spans.block.tolist(), sequence.tolist(), strict=True):
             packed = self._window(source, epoch, window, now)
+            first = firsts.setdefault((epoch, window), len(blocks))
+            if first == len(blocks):
+                blocks += packed.blocks
             here = packed.stretches[packed.edges[number] : packed.edges[number + 1]]
             stretches.append(here)
             places.append(packed.places[here[:, 3]])
-            blocks += [packed.blocks[i] for i in here[:, 3].tolist()]
+            which.append(first + here[:, 3])
         counts = [len(part) for part in stretches]
-        rows = np.empty((len(blocks), 11), np.int64)
+        rows = np.empty((sum(counts), 12), np.int64)
         rows[:, 0] = np.repeat(slots[spans.slot], counts)
         rows[:, 1:4] = np.concatenate(stretches)[:, :3]
         rows[:, 8] = source
         rows[:, 9] = np.repeat(spans.epoch, counts)
         rows[:, (4, 5, 6, 7, 10)] = np.concatenate(places)
+        rows[:, 11] = np.concatenate(which)
         return rows, blocks
 
     def holds(self, source: int, epoch: int, unit: int) -> bool:

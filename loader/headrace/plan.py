@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.ends import assign_capped
 from headrace.errors import ConfigError
-from headrace.mix import assign
+from headrace.mix import assign_steps
 
 Ints = npt.NDArray[np.int64]
 
@@ -24,8 +23,7 @@ BatchSizes = tuple[tuple[int, int], ...]
 "a schedule of global batch sizes: (from_step, size), steps rising from 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """Where the stream stands before a step; never changed in place."""
 
     step: int
@@ -55,8 +53,7 @@ class Courses(Protocol):
         """Source number `source`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepPlan:
+class StepPlan(NamedTuple):
     """One global batch in slot order, and the position after it."""
 
     step: int
@@ -97,20 +94,19 @@ def plan_steps(
 
     `asked` holds the weights in force and the global batch size of each.
     """
-    num_sources, counts, accumulators = len(position.counts), position.counts, position.accumulators
-    taken = np.empty((len(asked), num_sources), np.int64)
-    afters = []
-    for number, (weights, num_sequences) in enumerate(asked):
-        accumulators = accumulators.copy()
-        chosen = np.empty(num_sequences, np.int32)
-        filled = num_sequences
-        if caps is None:
-            assign(weights, accumulators, chosen)
-        else:
-            filled = assign_capped(weights, accumulators, caps - counts, chosen)
-        taken[number] = np.bincount(chosen[:filled], minlength=num_sources)
-        counts = counts + taken[number]
-        afters.append(Position(position.step + number + 1, counts, accumulators))
+    shape = len(asked), len(position.counts)
+    accumulators, taken = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    if caps is None:
+        weights_of = np.empty(shape, np.int64)
+        for number, (weights, _) in enumerate(asked):
+            weights_of[number] = weights
+        sizes = np.array([num_sequences for _, num_sequences in asked], np.int64)
+        scratch = np.empty(int(sizes.max()), np.int32)
+        assign_steps(weights_of, sizes, position.accumulators, accumulators, taken, scratch)
+    else:
+        _assign_capped_steps(position, asked, caps, accumulators, taken)
+    counts = position.counts + np.cumsum(taken, axis=0)
+    afters = [Position(position.step + 1 + n, counts[n], accumulators[n]) for n in range(len(asked))]
     sources, ordinals = _dealt(position, taken, courses)
     plans, at = [], 0
     for (weights, _), after, size in zip(asked, afters, taken.sum(axis=1).tolist(), strict=True):
@@ -118,6 +114,20 @@ def plan_steps(
         plans.append(StepPlan(after.step - 1, sources[own], ordinals[own], weights, after))
         at += size
     return plans
+
+
+def _assign_capped_steps(
+    position: Position, asked: Sequence[tuple[Ints, int]], caps: Ints, accumulators: Ints, taken: Ints
+) -> None:
+    """`assign_steps` where sources can be used up."""
+    counts, before = position.counts, position.accumulators
+    for number, (weights, num_sequences) in enumerate(asked):
+        after = accumulators[number]
+        after[:] = before
+        chosen = np.empty(num_sequences, np.int32)
+        filled = assign_capped(weights, after, caps - counts, chosen)
+        taken[number] = np.bincount(chosen[:filled], minlength=len(caps))
+        counts, before = counts + taken[number], after
 
 
 def _dealt(position: Position, taken: Ints, courses: Courses) -> tuple[npt.NDArray[np.int32], Ints]:
@@ -146,6 +156,8 @@ def _dealt(position: Position, taken: Ints, courses: Courses) -> tuple[npt.NDArr
 
 def size_at(sizes: BatchSizes, step: int) -> int:
     """The global batch size of `step`."""
+    if len(sizes) == 1:  # nearly always, and asked some times a step
+        return sizes[0][1]
     return next(size for from_step, size in reversed(sizes) if from_step <= step)
 
 

@@ -30,6 +30,10 @@ from headrace.separators import SeparatorCheck
 Ints = npt.NDArray[np.int64]
 S = TypeVar("S", bound="Sized")
 
+SPARE_BYTES = 16 << 20
+"""Document tables of mapped files that stay for the next epoch: those of some hundred million tokens, which come round
+in minutes where they are a source of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class OrderedBlock:
@@ -135,6 +139,8 @@ class SourceReader:
     def _kept(self, opened: Block, shard: int) -> Block:
         """The block without rows that the manifest leaves out, and with those that are holes marked as such."""
         left_out, holes = self._manifest.left_out.get(shard), self._manifest.holes.get(shard)
+        if left_out is None and holes is None and shard not in self._manifest.hole_shards:
+            return opened
         starts, lengths, rows = opened.starts, opened.lengths, opened.rows
         if left_out is not None:
             kept = np.flatnonzero(~is_listed(rows, left_out))
@@ -169,8 +175,10 @@ class Sized(Protocol):
 class RecentlyUsed(Generic[S]):
     """What was made for the most recently used (source, epoch, number), up to a number of bytes; one at least."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, spare_bytes: int = 0) -> None:
+        """What may go stays while all that is held takes no more than `spare_bytes`."""
         self._limit = limit_bytes
+        self._spare = spare_bytes
         self._used = 0
         self._held: OrderedDict[tuple[int, int, int], S] = OrderedDict()
         self._ends: dict[int, deque[tuple[int, tuple[int, int, int]]]] = defaultdict(deque)
@@ -201,11 +209,18 @@ class RecentlyUsed(Generic[S]):
         return made
 
     def let_go(self, source: int, ordinal: int) -> None:
-        """Drop what was to be held until an ordinal before `ordinal` of `source`."""
+        """Drop what was to be held until an ordinal before `ordinal` of `source`, where all takes more than there is
+        to spare."""
         ends = self._ends[source]
         while ends and ends[0][0] < ordinal:
-            gone = self._held.pop(ends.popleft()[1], None)
-            self._used -= 0 if gone is None else gone.nbytes
+            key = ends.popleft()[1]
+            if self._used > self._spare:
+                self.drop(key)
+
+    def drop(self, key: tuple[int, int, int]) -> None:
+        """Hold what was made for `key` no longer."""
+        gone = self._held.pop(key, None)
+        self._used -= 0 if gone is None else gone.nbytes
 
     def clear(self) -> None:
         """Drop everything."""
@@ -227,28 +242,39 @@ def last_ordinal(order: Order, ordinal: int, num_tokens: int) -> int:
 class BlockCache:
     """The most recently used blocks of all sources, up to a number of bytes."""
 
-    def __init__(self, readers: Sequence[SourceReader], num_separators: int, cache_bytes: int) -> None:
+    def __init__(
+        self,
+        readers: Sequence[SourceReader],
+        num_separators: int,
+        cache_bytes: int,
+        spare_bytes: int = SPARE_BYTES,
+    ) -> None:
+        """What may go stays while no more than `spare_bytes` are held."""
         self._readers = readers
         self._num_separators = num_separators
-        self._blocks: RecentlyUsed[OrderedBlock] = RecentlyUsed(cache_bytes)
+        self._blocks: RecentlyUsed[OrderedBlock] = RecentlyUsed(cache_bytes, spare_bytes)
 
     def get(self, source: int, epoch: int, block: int, order: Order | None, ordinal: int | None = None) -> OrderedBlock:
         """A block of `source`, its documents permuted as `order` has them in `epoch`, or in file order without one.
 
         With the `ordinal` of the first sequence that needs it, a block of a mapped file, which is quick to open again,
-        may go once no sequence of its epoch needs it. Decoded ones are kept for the next, while there is room.
+        may go once no sequence of its epoch needs it, unless there is room to spare. Decoded ones are kept for the
+        next, while there is room.
         """
         key = (source, epoch, block)
         found = self._blocks.find(key)
         if found is None:
             document_key = None if order is None else order.document_key(epoch, block)
-            before = self._blocks.find((source, epoch - 1, block))
+            old = (source, epoch - 1, block)
+            before = self._blocks.find(old)
             opened = self._readers[source].open_block(block) if before is None else before.block
             found = self._ordered(opened, document_key)
             until = None
             if order is not None and ordinal is not None and found.is_mapped:
                 until = last_ordinal(order, ordinal, found.num_tokens)
             self._blocks.keep(key, found, until)
+            if before is not None and before.is_mapped:
+                self._blocks.drop(old)
         return found
 
     def let_go(self, source: int, ordinal: int) -> None:

@@ -79,7 +79,7 @@ def resume(saved: Saved, data: Data, job: str | None = None) -> tuple[Restored, 
         restored = _with_sources(saved, data, changes)
     if changes.found:
         tokens = old.eras[-1].tokens_at(old.position.counts, saved.seq_len)
-        position = replace(restored.position, counts=np.array(counts, np.int64))
+        position = restored.position._replace(counts=np.array(counts, np.int64))
         same = [known.changes for known in old.eras if known.step == position.step]
         found = merged(same[-1], changes.found) if same else changes.found
         era = Era(position, config.names, config.batch_sizes, tokens, _caps(laid), found)

@@ -9,10 +9,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +28,16 @@ from headrace.telemetry.port import MaskedPlace, SourceSample
 
 Ints = npt.NDArray[np.int64]
 
+AHEAD_SEQUENCES = 512
+"sequences of a rank whose steps are planned and opened together, where that costs little memory"
+
+AHEAD_PLANNED = 4096
+"sequences of all ranks that are planned together at most, beyond a group: a change of the mix has them planned anew"
+
 _NO_CURSOR = Cursor(None, None, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """What is known of a step once its last micro-batch is made."""
 
     plan: StepPlan
@@ -50,8 +54,7 @@ class Finished:
     "the last document of which some were"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One micro-batch on its way to the training loop; `finished` on the last of a step."""
 
     batch: Batch
@@ -104,6 +107,7 @@ class Stream:
         self._opens_ahead = opens_ahead
         self._guessed: deque[StepPlan] = deque()
         "plans of the next steps, as long as nothing is agreed that they don't know of"
+        self._num_together = 1
         self._lock = threading.Lock()
         self._positions = {start.step: start}
         self._next = start
@@ -120,7 +124,7 @@ class Stream:
         """Every micro-batch of this rank: for ever, or to the end of a run that has one."""
         while (plan := self._plan()) is not None:
             self.on_planned(plan)
-            before = self._counted()
+            bytes_read, padded, masked = self._counted()
             held: Batch | None = None
             part = self._part(plan)
             for batch in self._assembler.batches(part, map(self._part, self._guessed)):
@@ -129,7 +133,8 @@ class Stream:
                 else:
                     yield Item(batch, self._given(batch), None)
             assert held is not None
-            counted = [after - so_far for after, so_far in zip(self._counted(), before, strict=True)]
+            now = self._counted()
+            counted = now[0] - bytes_read, now[1] - padded, now[2] - masked
             yield Item(held, self._given(held), self._finished(plan, part.slots, *counted))
 
     def position(self, step: int) -> Position:
@@ -251,9 +256,14 @@ class Stream:
         return plan
 
     def _num_ahead(self, step: int) -> int:
-        """Steps to plan together: as many as make a group for the assembler."""
-        sequences = self.num_micro(step) * self._micro_batch_size
-        return max(1, GROUP_SEQUENCES // sequences) if self._opens_ahead else 1
+        """Steps to plan together; twice as many each time, so that the first ones of a start wait for few blocks."""
+        if not self._opens_ahead:
+            return 1
+        own = self.num_micro(step) * self._micro_batch_size
+        planned = AHEAD_PLANNED // size_at(self._batch_sizes, step)
+        most = max(1, GROUP_SEQUENCES // own, min(AHEAD_SEQUENCES // own, planned))
+        self._num_together = min(2 * self._num_together, most)
+        return self._num_together
 
 
 class Waits:

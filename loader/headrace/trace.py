@@ -104,9 +104,9 @@ def trace_step(data: Data, era: Era, known: Position, log: Sequence[Revision], s
         for leg in np.unique(legs).tolist():
             slots = np.flatnonzero(legs == leg)
             rows, opened = pieces.table(leg, slots, ordinals[slots])
-            for row, block in zip(rows.tolist(), opened, strict=True):
+            for row in rows.tolist():
                 path = blocks.name_of(leg, row[10])
-                found += [((row[0], row[1]), piece) for piece in documents_in(data, row, block, path)]
+                found += [((row[0], row[1]), piece) for piece in documents_in(data, row, opened[row[11]], path)]
         return [piece for _, piece in sorted(found, key=lambda item: item[0])]
     finally:
         pieces.clear()

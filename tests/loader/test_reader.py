@@ -133,7 +133,7 @@ def test_blocks_of_mapped_files_go_when_they_are_done_with_and_decoded_ones_stay
     for layout, kept in (("headrace", False), ("parquet", True)):
         manifest = manifest_of(tmp_path / layout, layout)
         order = order_of(manifest)
-        cache = BlockCache([SourceReader(manifest)], 1, 1 << 20)
+        cache = BlockCache([SourceReader(manifest)], 1, 1 << 20, spare_bytes=0)
         opened = cache.get(0, 0, 0, order, 5)
         assert opened.is_mapped is not kept
         last = last_ordinal(order, 5, opened.num_tokens)
@@ -149,9 +149,25 @@ def test_blocks_of_mapped_files_go_when_they_are_done_with_and_decoded_ones_stay
 def test_a_block_that_is_asked_for_again_after_it_went_is_opened_again(tmp_path: Path) -> None:
     manifest = manifest_of(tmp_path, "headrace")
     order = order_of(manifest)
-    cache = BlockCache([SourceReader(manifest)], 1, 1 << 20)
+    cache = BlockCache([SourceReader(manifest)], 1, 1 << 20, spare_bytes=0)
     first = cache.get(0, 0, 0, order, 0)
     cache.let_go(0, 1 << 40)
     again = cache.get(0, 0, 0, order, 1 << 40)
     assert again is not first
     assert again.order.documents.tolist() == first.order.documents.tolist()
+
+
+def test_with_room_to_spare_a_block_is_opened_once_for_all_epochs_and_held_for_one(tmp_path: Path) -> None:
+    manifest = manifest_of(tmp_path, "headrace")
+    order = order_of(manifest)
+    first = BlockCache([SourceReader(manifest)], 1, 1 << 20).get(0, 0, 0, order, 0)
+    cache = BlockCache([SourceReader(manifest)], 1, 1 << 20, spare_bytes=2 * first.nbytes)
+    opened = cache.get(0, 0, 0, order, 0).block
+    for epoch in range(1, 9):
+        cache.let_go(0, epoch << 40)
+        assert cache.get(0, epoch, 0, order, epoch << 40).block is opened
+        assert [held for held in range(10) if cache.holds(0, held, 0)] == [epoch, epoch + 1]  # the next has it at hand
+    for block in range(1, 3):
+        cache.get(0, 8, block, order, 8 << 40)
+    cache.let_go(0, 9 << 40)
+    assert not all(cache.holds(0, 8, block) for block in range(3))

@@ -73,3 +73,15 @@ def test_a_source_without_a_cap_beside_one_with_a_cap_costs_no_more() -> None:
     assert time.perf_counter() - began < 30
     assert reached.counts.tolist() == [64 * 10**9 - 7_000_000, 7_000_000]
     assert reached.accumulators.sum() == 0
+
+
+def test_a_count_of_steps_does_not_say_where_a_run_stands() -> None:
+    """Why a checkpoint is more than a count: as far, under the same weights now, and yet elsewhere in each source."""
+    names, start = ["web", "code"], Position.start(2)
+    even, uneven = {"web": 500_000, "code": 500_000}, {"web": 900_000, "code": 100_000}
+    steady = [Revision("config:1", 0, even)]
+    turned = [*steady, Revision("service:1", 10, uneven), Revision("service:2", 20, even)]
+    one, other = (advance(start, log, names, ((0, 10),), 100) for log in (steady, turned))
+    assert one.counts.sum() == other.counts.sum() == 1000
+    assert one.counts.tolist() == [500, 500]
+    assert other.counts.tolist() == [540, 460]
