@@ -20,8 +20,8 @@ from benchmarks.loaders.entries import Entry
 from benchmarks.loaders.environments import python_of
 
 ROOT = Path(__file__).parents[2]
-_SAID = 1200
-"characters of what a failed driver said that are kept"
+_SAID = 300
+"characters of the last line that a failed driver said that are kept"
 
 
 class Bench:
@@ -115,5 +115,5 @@ def _wait(process: subprocess.Popen[bytes], until: float, limit_s: float, said: 
     if lines:
         told: dict[str, Any] = json.loads(lines[-1])
         return told
-    complaint = said.with_suffix(".err").read_text(errors="replace").strip()
-    return {"error": f"exit {code}: {complaint[-_SAID:]}"}
+    complaint = said.with_suffix(".err").read_text(errors="replace").strip().splitlines()
+    return {"error": f"exit {code}: {complaint[-1][:_SAID] if complaint else 'it said nothing'}"}

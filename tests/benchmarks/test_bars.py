@@ -33,6 +33,7 @@ def held(loaders: Loaders, promise: str) -> bool | None:
         ("twice", told(76e6, mixes=False, packs=False), None),
         ("smallest state", told(1e6), True),
         ("smallest state", told(1e6, near={"same": True, "state_bytes_8_ranks": 31}), False),
+        ("smallest state", told(1e6, near={"same": True, "state_bytes_8_ranks": 31, "counts": True}), None),
         ("yes in every row", told(1e6), False),
         ("yes in every row", told(1e6, worlds={"error": "no"}), True),
         ("yes in every row", told(1e6, changed={"can": False}), True),
