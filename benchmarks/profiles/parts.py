@@ -61,7 +61,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "parquet": _LOADER,
     "s3": _LOADER,
     "planner": (
-        Part("choose sources (compiled)", ("assign(weights", "assign_capped(weights")),
+        Part("choose sources (compiled)", ("assign_steps(", "assign_capped(weights")),
         Part("lanes of ordinals", ("lanes_of (",)),
         Part("numbers, sort, position", ("plan_step (",)),
     ),
