@@ -55,9 +55,10 @@ class Watched:
 
 async def first_look(world: World) -> None:
     """A first look, by this or by the server's own, is over: the project has its rules."""
-    while not (await world.get(RULES))["items"]:
-        await watch.look_once(world.runtime)
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):  # a look that never comes fails its test, and no others wait behind it
+        while not (await world.get(RULES))["items"]:
+            await watch.look_once(world.runtime)
+            await asyncio.sleep(0.01)
 
 
 async def watched(world: World, **job: Any) -> Watched:

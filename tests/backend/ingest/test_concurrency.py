@@ -78,8 +78,9 @@ async def test_a_server_with_its_hands_full_says_when_to_come_back(settings: Set
             if not settings.is_sqlite:  # there, this transaction alone keeps the others waiting
                 await session.execute(sa.text("LOCK TABLE rank_report IN ACCESS EXCLUSIVE MODE"))
             waiting = [asyncio.create_task(write(rank)) for rank in range(2)]
-            while world.runtime.num_batches < 2:
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(60):
+                while world.runtime.num_batches < 2:
+                    await asyncio.sleep(0.01)
             refused = await write(2)
             assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
             assert int(refused.headers["Retry-After"]) > 0
