@@ -127,8 +127,9 @@ def _state(documents: Told, others: Loaders) -> Bar:
     mine = at(documents, path)
     if mine is None or not more:
         return Bar(promise, None, "")
-    found = f"{mine:,} bytes; next {_named(dict([min(more.items(), key=lambda one: one[1])]))}"
-    return Bar(promise, mine <= min(more.values()), found + (f"; counts: {_named(counts)}" if counts else ""))
+    name = min(more, key=more.__getitem__)
+    found = f"{mine:,} bytes; next {name} {more[name]:,}"
+    return Bar(promise, mine <= more[name], found + (f"; counts: {_named(counts)}" if counts else ""))
 
 
 def _named(sizes: Mapping[str, float]) -> str:

@@ -24,7 +24,6 @@ torch_s = time.perf_counter()
 import headrace
 headrace.Loader
 imported_s = time.perf_counter()
-from headrace.bench.child import cold_environment
 from headrace.bench.workload import Workload
 with Workload.from_json(text).loader() as loader:
     made_s = time.perf_counter()

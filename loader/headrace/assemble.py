@@ -310,7 +310,7 @@ class Assembler:
     def _out_of_range(self, table: _Table, row: int) -> ShardError:
         """The error for the first id in a span's block that is negative or too large."""
         source, _, block, place = table.rows[row, 8:].tolist()
-        opened, limit = table.blocks[place], self._config.id_limit
+        opened, limit = table.blocks[place], self._id_limit
         for document in opened.order.documents.tolist():
             start = int(opened.block.starts[document])
             if start < 0:
