@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 import type { Locator, Page } from "@playwright/test";
 
-import { expect, shownStep, test } from "./harness";
+import { expect, test } from "./harness";
 
 const NAMES = ["mix", "throughput", "wait", "loss", "epochs"] as const;
 
@@ -186,38 +186,6 @@ test("writes large numbers as the reader wants, and remembers it", async ({ page
   await expect(tokens).toHaveText(/^\d{1,3}(\s\d{3})* tokens$/);
   await page.reload();
   await expect(tokens).toHaveText(/^\d{1,3}(\s\d{3})* tokens$/);
-});
-
-test("stops in a hidden tab and catches up at once when it is shown", async ({ page, jobId }) => {
-  await open(page, jobId);
-  await expect(page.getByText("Live", { exact: true })).toBeVisible();
-  const hide = (hidden: boolean) =>
-    page.evaluate((state) => {
-      Object.defineProperty(document, "hidden", { configurable: true, get: () => state });
-      Object.defineProperty(document, "visibilityState", {
-        configurable: true,
-        get: () => (state ? "hidden" : "visible"),
-      });
-      document.dispatchEvent(new Event("visibilitychange"));
-    }, hidden);
-  await hide(true);
-  // What was under way may still end; from then on nothing is asked for.
-  await page.waitForLoadState("networkidle");
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
-  const before = await shownStep(page);
-  // The run goes on, as the server knows.
-  await expect
-    .poll(async () => {
-      const answer = await page.request.get(`/api/v1/jobs/${jobId}`);
-      return ((await answer.json()) as { step: number }).step;
-    })
-    .toBeGreaterThan(before + 60);
-  expect(asked).toEqual([]);
-  expect(await shownStep(page)).toBe(before);
-  await hide(false);
-  await expect.poll(() => shownStep(page)).toBeGreaterThan(before + 60);
-  await expect(page.getByText("Live", { exact: true })).toBeVisible();
 });
 
 test("exports what is kept of the job", async ({ page, jobId }) => {

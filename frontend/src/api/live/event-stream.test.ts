@@ -1,34 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
+import { FakeEventSource } from "@/testing/fake-event-source";
+import { setHidden } from "@/testing/set-hidden";
+
 import { openEventStream } from "./event-stream";
 
-/** jsdom has no EventSource; this one does what the test says. */
-class FakeEventSource extends EventTarget {
-  static opened: FakeEventSource[] = [];
-  onopen: (() => void) | null = null;
-  onerror: (() => void) | null = null;
-  closed = false;
-
-  constructor(readonly url: string) {
-    super();
-    FakeEventSource.opened.push(this);
-  }
-
-  close() {
-    this.closed = true;
-  }
-
-  say(name: string, data: string) {
-    this.dispatchEvent(new MessageEvent(name, { data }));
-  }
-}
-
 const opened = () => FakeEventSource.opened;
-const latest = () => {
-  const source = opened().at(-1);
-  if (source === undefined) throw new Error("no EventSource was opened");
-  return source;
-};
+const latest = () => FakeEventSource.latest();
 
 let closeOpened: (() => void) | undefined;
 
@@ -105,11 +83,6 @@ it("stays closed once closed", () => {
   expect(opened()).toHaveLength(1);
   expect(latest().closed).toBe(true);
 });
-
-function setHidden(hidden: boolean) {
-  vi.spyOn(document, "hidden", "get").mockReturnValue(hidden);
-  document.dispatchEvent(new Event("visibilitychange"));
-}
 
 it("has no stream while the page is hidden, and a new one as soon as it is shown", () => {
   const { onState, close } = open();

@@ -22,6 +22,8 @@ export function useLiveUpdates(): void {
       onContact: () => connection.contact(Date.now()),
       onState: (state) => {
         const before = connection.get().stream;
+        // What waits its turn would be asked for while nobody looks.
+        if (state === "paused") throttle.stop();
         // Whoever sees a page that was hidden sees it reconnect; the snapshot then fetches what it missed.
         connection.setStream(state === "paused" ? "connecting" : state);
         // Asks each query for its polling interval again.
