@@ -132,8 +132,10 @@ class Ending:
         capped = (self.caps < NO_CAP) & (weights > 0)
         if not capped.any():
             return None
+        # Of n sequences a source has more than n times its weight less the number of sources: that ends the search.
+        furthest = int(((self.caps[capped] + len(weights)) * PPM // weights[capped]).min())
         # Counts only grow, so the last step within all caps is found by halving.
-        low, high = 0, 1 + steps_within(int((self.caps[capped] * PPM // weights[capped]).min()) + len(weights))
+        low, high = 0, 1 + steps_within(furthest)
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if (counts_at(middle) <= self.caps).all() else (low, middle - 1)

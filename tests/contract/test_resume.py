@@ -30,13 +30,22 @@ def _steps(loader: Loader, number: int) -> None:
         time.sleep(0.02)
 
 
+def _is_registered(control_plane: ControlPlane, loader: Loader, name: str) -> bool:
+    """Whether the service knows this run: an edit before it does is one that the run undoes."""
+    if (job := control_plane.job(name)) is None:
+        return False
+    mine = json.loads(loader.state_dict()["run"])["lineage"]
+    attempts = control_plane.get(f"/jobs/{job['id']}/attempts")["items"]
+    return any(attempt["state"] == "live" and attempt["lineage"] == mine for attempt in attempts)
+
+
 def _edit(control_plane: ControlPlane, loader: Loader, name: str, weights: dict[str, int]) -> None:
     """Change the mix, and train until it has been in force for two steps."""
     deadline = time.monotonic() + 60
-    while (job := control_plane.job(name)) is None or job["mix"] is None:
+    while not _is_registered(control_plane, loader, name):
         assert time.monotonic() < deadline
         _steps(loader, 1)
-    control_plane.edit(job["id"], weights)
+    control_plane.edit(control_plane.job(name)["id"], weights)
     while loader.weights_ppm != weights:
         assert time.monotonic() < deadline
         _steps(loader, 5)

@@ -11,7 +11,7 @@ from headrace.mix import PPM, Revision, weights_to_ppm
 from headrace.order import SourceOrder
 from headrace.plan import Ints, Position, StepPlan, plan_step
 from headrace.replay import advance
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 
@@ -109,6 +109,8 @@ def test_whole_epochs_deliver_every_token_that_often(run: Run) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(runs(), st.booleans(), st.booleans())
+# Every source lags behind its share, so that the run ends later than any of their weights says.
+@example(Run([[1], [29], [1]], [0.5, 0.5, 0.5], [1, 9, 2], 2, 1, False), True, False)
 def test_the_number_of_steps_is_known_beforehand(run: Run, stops: bool, drops: bool) -> None:
     ending = Ending(run.caps, stops=stops, drops=drops)
     start = Position.start(len(run.epochs))
