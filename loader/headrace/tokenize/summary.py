@@ -75,7 +75,8 @@ class Summary:
 
     def _end(self) -> str:
         if not self.new_shards:
-            return f"{self.folder}: nothing was left to do"
+            why = f"no new shard: the {self.new_inputs:,} new inputs gave no document" if self.new_inputs else ""
+            return f"{self.folder}: {why or 'nothing was left to do'}"
         rate = self.new_tokens / self.seconds / 1e6
         return (
             f"{self.folder}: {self.new_shards:,} new shards with {self.new_tokens:,} tokens in {self.seconds:.1f} s, "

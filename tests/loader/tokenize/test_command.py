@@ -103,6 +103,18 @@ def test_skip_goes_on_and_counts_and_names_everything(
     assert table.endswith("nothing was left to do\n")
 
 
+def test_inputs_that_give_nothing_are_told_apart_from_nothing_to_do(
+    tmp_path: Path, tokenizer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": null}\n')
+    words = (str(path), "--tokenizer", tokenizer, "-o", str(tmp_path / "out"))
+    first, _ = said(capsys, *words)
+    assert first.endswith("/out: no new shard: the 1 new inputs gave no document\n")
+    again, _ = said(capsys, *words)
+    assert again.endswith("/out: nothing was left to do\n")
+
+
 def test_the_table_and_the_progress(tmp_path: Path, tokenizer: str, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("web", "code"):
         write_lines(tmp_path / f"{name}.jsonl", [text(n) for n in range(50)])

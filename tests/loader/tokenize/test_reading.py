@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +160,36 @@ def test_a_bad_line_is_told_and_the_next_one_read(tmp_path: Path, line: bytes, s
     assert said in why(rows[1])
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.txt", "a"])
+@pytest.mark.parametrize(
+    ("encode", "said"),
+    [
+        (bz2.compress, "is bzip2, which is not read; UTF-8 is, in gzip or Zstandard too"),
+        (lzma.compress, "is xz, which"),
+        (lambda content: pa.compress(content, "lz4", asbytes=True), "is lz4, which"),
+        (lambda content: content.decode().encode("utf-16"), "is UTF-16, which"),
+        (lambda content: content.decode().encode("utf-32"), "is UTF-32, which"),
+        (lambda content: b"\xfe\xff" + content.decode().encode("utf-16-be"), "is UTF-16, which"),
+        (lambda content: b"PK\x03\x04" + content, "is a zip archive, which"),
+    ],
+)
+def test_another_compression_or_coding_is_named_once_for_the_whole_file(
+    tmp_path: Path, name: str, encode: Callable[[bytes], bytes], said: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(encode(lines(THREE * 1000)))
+    rows, ended = until_broken(path)
+    assert rows == [] and ended.why.startswith(said)
+    assert cut_input(at(path), 1000) == [whole_part(at(path))]
+
+
+@pytest.mark.parametrize("text", ["BZh9 is a word", "PK", "PARENT", "7z"])
+def test_text_that_only_begins_like_something_else_is_text(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    assert read(path) == [text]
+
+
 def test_a_line_of_a_gigabyte_is_passed_over_in_little_memory(tmp_path: Path) -> None:
     import tracemalloc
 
@@ -273,7 +306,7 @@ def test_plain_files_are_one_document_each(tmp_path: Path) -> None:
     content = "\ufeffTitle\r\n\r\nline\x85two\u2028end\n"
     (tmp_path / "a.txt").write_bytes(content.encode())
     (tmp_path / "b.md.gz").write_bytes(gzip.compress(content.encode()))
-    (tmp_path / "c.txt").write_bytes(b"\xff\xfeU\0T\0F\0")
+    (tmp_path / "c.txt").write_bytes(b"\xff\xfeno UTF-16")
     (tmp_path / "d.txt").write_bytes(b"x" * (1 << 21))
     (tmp_path / "e.txt").write_bytes(b'{"text": "no JSON lines by its name"}\n')
     assert read(tmp_path / "a.txt") == read(tmp_path / "b.md.gz") == [content.removeprefix("\ufeff")]

@@ -10,14 +10,17 @@ the name says nothing. In the order to read: `rows`, `stream`, `lines`, `columns
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from headrace.errors import SourceError
 from headrace.places import ChangedError, Listed
 from headrace.tokenize.inputs import COLUMNS, LINES, PLAIN, bare
 from headrace.tokenize.reading.lines import read_lines, read_whole, starts_as_json
 from headrace.tokenize.reading.rows import BadFileError, Row, Wanted
-from headrace.tokenize.reading.stream import Bytes
+from headrace.tokenize.reading.stream import Bytes, foreign
 from headrace.tokenize.units import Part
+
+_READ: Final = "UTF-8 is, in gzip or Zstandard too, and Parquet and Arrow"
 
 
 def read_part(part: Part, wanted: Wanted, *, skip: int) -> Iterator[tuple[int, Row]]:
@@ -54,6 +57,8 @@ def _rows(part: Part, wanted: Wanted, data: Bytes, skip: int) -> Iterator[tuple[
         read = read_parquet if head.startswith(b"PAR1") else read_arrow
         yield from read(part, wanted, data.file, skip)
         return
+    if (other := foreign(head)) is not None:
+        raise BadFileError(f"is {other}, which is not read; {_READ}", part.first_row)
     data.check()
     name = bare(part.path)
     if part.path.lower().endswith(COLUMNS):

@@ -21,11 +21,37 @@ _NO_FRAME: Final = re.compile("incorrect header check|unknown compression method
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE: Final = b"\x2a\x4d\x18"
+HEAD_BYTES: Final = 16
+"how much of a file's beginning says what it is"
+_FOREIGN: Final = tuple(
+    (re.compile(begins), name)
+    for begins, name in (
+        (rb"BZh[1-9]1AY&SY", "bzip2"),
+        (rb"\xfd7zXZ\x00", "xz"),
+        (rb"\x04\x22\x4d\x18", "lz4"),
+        (rb"\xff\x06\x00\x00sNaPpY", "Snappy"),
+        (rb"PK\x03\x04", "a zip archive"),
+        (rb"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff", "UTF-32"),
+        (rb"\xff\xfe[^\x00]\x00|\xfe\xff\x00[^\x00]", "UTF-16"),
+    )
+)
+"how a file begins that is never read, and what it is then"
+
+
+def head_of(file: File) -> bytes:
+    """The first `HEAD_BYTES` bytes of a file, or all it has."""
+    return file.read(0, min(HEAD_BYTES, file.size_bytes)).tobytes()
 
 
 def is_compressed(head: bytes) -> bool:
     """Whether a file that begins so is compressed, several frames and skippable ones included."""
     return _codec(head) is not None
+
+
+def foreign(head: bytes) -> str | None:
+    """What a file that begins so is, where no text can be read from it as it stands: another compression, or coding."""
+    return next((name for begins, name in _FOREIGN if begins.match(head)), None)
 
 
 def _codec(head: bytes) -> Literal["gzip", "zstd"] | None:
@@ -81,7 +107,7 @@ class Bytes:
 
     def __init__(self, file: File) -> None:
         self.file = file
-        self.head = file.read(0, min(8, file.size_bytes)).tobytes()
+        self.head = head_of(file)
         self.codec = _codec(self.head)
 
     def chunks(self, start: int = 0) -> Iterator[bytes]:
