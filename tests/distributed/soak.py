@@ -26,7 +26,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from headrace.cache import cache_root
 from headrace.mix import Revision
 from headrace.state import revisions_of
 
@@ -35,6 +34,7 @@ from tests.distributed.agents import Node, nodes, until
 from tests.distributed.network import DEVICE, Host, Switch, network
 from tests.distributed.test_stream import WEIGHTS, expected, orders
 from tests.distributed.torchrun import lines
+from tests.kept_kernels import warm
 from tests.loader.corpora import Corpus, random_corpus
 
 MOST_CHANGES = 200
@@ -83,14 +83,6 @@ class Hosts:
             log = folder / f"log-{number}.txt"
             started.append(Node(log, [*rendezvous, *own, *script], host.prefix, **given))
         return started
-
-
-def warm(cache: Path) -> Path:
-    """A cache folder with this machine's compiled kernels."""
-    cache.mkdir(exist_ok=True)
-    if not (cache / "kernels").exists():
-        (cache / "kernels").symlink_to(cache_root() / "kernels")
-    return cache
 
 
 class Soak:

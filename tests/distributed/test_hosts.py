@@ -15,6 +15,7 @@ from tests.contract.control_plane import ControlPlane
 from tests.distributed.agents import Node, nodes, until
 from tests.distributed.network import DEVICE, Host, Switch, network
 from tests.e2e.corpus import write_corpus
+from tests.kept_kernels import warm
 
 STEPS = 60
 CUT_S = 20.0
@@ -52,7 +53,7 @@ def test_a_link_that_is_slow_and_one_that_is_cut(wired: tuple[list[Host], Switch
                 "HEADRACE_URL": plane.url,
                 "HEADRACE_TOKEN": plane.loader_key,
                 "HEADRACE_JOB": "hosts",
-                "HEADRACE_CACHE": str(tmp_path / host.name),
+                "HEADRACE_CACHE": str(warm(tmp_path / host.name)),
                 "GLOO_SOCKET_IFNAME": DEVICE,
                 "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "0",
             }

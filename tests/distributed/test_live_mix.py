@@ -14,6 +14,7 @@ import pytest
 
 from tests.contract.control_plane import ControlPlane
 from tests.e2e.corpus import WEIGHTS, write_corpus
+from tests.kept_kernels import warm
 
 ROOT = Path(__file__).parents[2]
 RANKS = 2
@@ -29,7 +30,7 @@ def _start(plane: ControlPlane, folder: Path, name: str, steps: int, step_s: flo
         "HEADRACE_URL": plane.url,
         "HEADRACE_TOKEN": plane.loader_key,
         "HEADRACE_JOB": name,
-        "HEADRACE_CACHE": str(folder / "cache"),
+        "HEADRACE_CACHE": str(warm(folder / "cache")),
         "OMP_NUM_THREADS": "1",
     }
     with (folder / "train.log").open("wb") as log:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.kept_kernels import warm
+
 from .corpus import write_corpus
 
 NUM_RANKS = 2
@@ -31,7 +33,7 @@ class TrainingJob:
             "HEADRACE_URL": url,
             "HEADRACE_TOKEN": key,
             "HEADRACE_JOB": name,
-            "HEADRACE_CACHE": str(folder / "cache"),
+            "HEADRACE_CACHE": str(warm(folder / "cache")),
             "OMP_NUM_THREADS": "1",
         }
         self._process: subprocess.Popen[bytes] | None = None
