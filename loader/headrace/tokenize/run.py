@@ -79,7 +79,7 @@ def _run(
     quiet: bool,
 ) -> Summary:
     began = time.monotonic()
-    listing = list_inputs(asked)
+    listing = list_inputs(asked).without_made(str(parse_place(name)))
     folder = open_folder(name)
     with folder.owned():
         begin(folder, name, found, options, vocab_size, is_named=bool(asked[0].source))

@@ -55,6 +55,27 @@ def test_every_document_once_and_as_the_library_encodes_it(raw: Path, tokenizer:
     assert total.text_bytes == sum(len(text(n).encode()) for n in range(200))
 
 
+@pytest.mark.parametrize("where", ["raw/out", "link/out"])
+def test_what_it_made_is_never_its_input(raw: Path, tokenizer: str, tmp_path: Path, where: str) -> None:
+    """Shards may go below the text, by another name too; those of an earlier folder there are left out as well."""
+    (tmp_path / "link").symlink_to(raw)
+    first = tokenize(str(raw), tokenizer, raw / "earlier", options=SMALL, workers=2)
+    out = tmp_path / where
+    assert tokenize(str(raw), tokenizer, out, options=SMALL, workers=2).total == first.total
+    write_lines(raw / "f.jsonl", [text(200)])
+    again = tokenize(str(raw), tokenizer, out, options=SMALL, workers=2)
+    assert (again.new_inputs, again.total.documents) == (1, 201)
+    made = {name for name, why in again.ignored if why == "made by headrace tokenize"}
+    assert {str(raw / "earlier" / name) for name in ("manifest.json", "tokenize.json", "000000-0000.arrow")} <= made
+    with pytest.raises(SourceError, match=r"all \d+ files found, such as .*, were made by headrace tokenize"):
+        tokenize(str(raw / "earlier"), tokenizer, tmp_path / "third")
+
+
+def test_an_empty_input_is_refused(tokenizer: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="an input is empty"):
+        tokenize("", tokenizer, tmp_path / "out")
+
+
 @pytest.fixture
 def raw_in_order(tmp_path: Path) -> Path:
     folder = tmp_path / "ordered"
