@@ -13,7 +13,7 @@ import numpy as np
 
 from headrace.places import File, Listed
 from headrace.tokenize.inputs import Input
-from headrace.tokenize.reading.stream import FileStream, foreign, head_of, is_compressed
+from headrace.tokenize.reading.stream import FileStream, head_of, is_plain
 from headrace.tokenize.units import Part, is_lines, text_bytes, whole_part
 
 _CHUNK: Final = 8 << 20
@@ -30,7 +30,7 @@ def cut_input(item: Input, target_bytes: int) -> Sequence[Part]:
         file = item.place.open(Listed(item.path, item.size_bytes, item.mtime_ns))
         if item.path.lower().endswith(".parquet"):
             return _row_groups(item, file, target_bytes) or whole
-        if is_lines(item.path) and not (is_compressed(head := head_of(file)) or foreign(head)):
+        if is_lines(item.path) and is_plain(head_of(file)):
             return _lines(item, file, target_bytes) or whole
     except OSError:  # whoever tokenises it will say what is wrong
         pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,10 +22,6 @@ PLAIN: Final = (".txt", ".text", ".md")
 COMPRESSED: Final = (".gz", ".zst", ".zstd")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _GLOB: Final = re.compile(r"[*?]")
-_MADE: Final = re.compile(r"(?:[^/]+/)?(?:[0-9]{6}-[0-9]{4}\.arrow|(?:manifest|tokenize|tokenizer)\.json)")
-"what this command writes into its folder, or into one of a source in it, that could be taken for text"
-OPENING: Final = "tokenize.json"
-"the file that every folder of this command has"
 _OPTIONS: Final = re.compile(r"\?[A-Za-z_]+=[^?]*$")
 
 
@@ -65,20 +61,6 @@ class Listing:
     inputs: tuple[Input, ...]
     ignored: tuple[tuple[str, str], ...]
 
-    def without_made(self, output: str) -> Listing:
-        """What is not made by this command, now in the folder `output` or before in others, which may lie among inputs.
-
-        Raises SourceError when nothing else was found.
-        """
-        folders = {_real_folder(output)}
-        folders |= {_real(item.name).rpartition("/")[0] for item in self.inputs if item.name.endswith(f"/{OPENING}")}
-        made = {item.name for item in self.inputs if _is_made(_real(item.name), folders)}
-        kept = tuple(item for item in self.inputs if item.name not in made)
-        if not kept:
-            raise SourceError(f"all {len(made)} files found, such as {min(made)}, were made by headrace tokenize")
-        ignored = (*self.ignored, *((name, "made by headrace tokenize") for name in made))
-        return Listing(kept, tuple(sorted(ignored)))
-
 
 def bare(name: str) -> str:
     """A file's name in lower case, without the ending of its compression."""
@@ -100,21 +82,6 @@ TEXT: Final = Kind(
     "may be .gz or .zst",
 )
 _ANY: Final = Kind("file", lambda name: True, TEXT.wanted)
-
-
-@lru_cache(maxsize=1024)
-def _real_folder(name: str) -> str:
-    return name if "://" in name else os.path.realpath(name)
-
-
-def _real(name: str) -> str:
-    """The name in its folder's own, where that is local and reached by links."""
-    folder, _, last = name.rpartition("/")
-    return f"{_real_folder(folder)}/{last}"
-
-
-def _is_made(name: str, folders: Collection[str]) -> bool:
-    return any(name.startswith(f"{folder}/") and _MADE.fullmatch(name[len(folder) + 1 :]) for folder in folders)
 
 
 def parse_input(text: str) -> Asked:

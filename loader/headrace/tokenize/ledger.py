@@ -28,7 +28,7 @@ from headrace.names import wanted_extension
 from headrace.tokenize.encoders import Found
 from headrace.tokenize.encoders.found import FILES
 from headrace.tokenize.folder import STATE, Folder
-from headrace.tokenize.inputs import OPENING, Input
+from headrace.tokenize.inputs import Input
 from headrace.tokenize.options import Options, flag
 from headrace.tokenize.records import RECORDS, STAGED, Counts, Report, ShardRecord, record_name, staged_name
 from headrace.tokenize.units import Cutter, Unit, amend, plan_units, unit_bytes
@@ -37,6 +37,7 @@ log = logging.getLogger("headrace")
 
 FORMAT: Final = 1
 "raised where the same text would give other shards"
+OPENING: Final = "tokenize.json"
 MANIFEST: Final = "manifest.json"
 PLANS: Final = f"{STATE}/plan"
 MAX_LISTED: Final = 1000

@@ -16,6 +16,7 @@ from headrace.tokenize.folder import open_folder
 from headrace.tokenize.inputs import Asked, list_inputs, parse_input
 from headrace.tokenize.ledger import Ledger, begin, id_type
 from headrace.tokenize.local import LocalEngine
+from headrace.tokenize.made import without_made
 from headrace.tokenize.options import OnBad, Options, parse_on_bad
 from headrace.tokenize.progress import Meter
 from headrace.tokenize.summary import Summary
@@ -79,7 +80,7 @@ def _run(
     quiet: bool,
 ) -> Summary:
     began = time.monotonic()
-    listing = list_inputs(asked).without_made(str(parse_place(name)))
+    listing = without_made(list_inputs(asked), str(parse_place(name)))
     folder = open_folder(name)
     with folder.owned():
         begin(folder, name, found, options, vocab_size, is_named=bool(asked[0].source))

@@ -74,9 +74,10 @@ class Summary:
         return "\n".join(lines)
 
     def _end(self) -> str:
+        if not self.new_shards and self.new_inputs:
+            return f"{self.folder}: no new shard: the {self.new_inputs:,} new inputs gave no document"
         if not self.new_shards:
-            why = f"no new shard: the {self.new_inputs:,} new inputs gave no document" if self.new_inputs else ""
-            return f"{self.folder}: {why or 'nothing was left to do'}"
+            return f"{self.folder}: nothing was left to do"
         rate = self.new_tokens / self.seconds / 1e6
         return (
             f"{self.folder}: {self.new_shards:,} new shards with {self.new_tokens:,} tokens in {self.seconds:.1f} s, "

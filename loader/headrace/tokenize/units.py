@@ -6,6 +6,7 @@ come later make further units behind it and change none that is begun.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -73,6 +74,9 @@ class Unit:
         """The unit that `record` made."""
         return cls(record["source"], record["number"], tuple(Part(**part) for part in record["parts"]))
 
+
+SHARD_NAME: Final = re.compile(r"[0-9]{6}-[0-9]{4}\.arrow")
+"what `Unit.shard` calls a shard within its folder"
 
 Cutter = Callable[[Input, int], Sequence[Part]]
 """Parts of a large file, each of about so many bytes; one part where it can't be divided."""

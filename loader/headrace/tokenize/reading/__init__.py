@@ -10,7 +10,6 @@ the name says nothing. In the order to read: `rows`, `stream`, `lines`, `columns
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from headrace.errors import SourceError
 from headrace.places import ChangedError, Listed
@@ -19,8 +18,6 @@ from headrace.tokenize.reading.lines import read_lines, read_whole, starts_as_js
 from headrace.tokenize.reading.rows import BadFileError, Row, Wanted
 from headrace.tokenize.reading.stream import Bytes, foreign
 from headrace.tokenize.units import Part
-
-_READ: Final = "UTF-8 is, in gzip or Zstandard too, and Parquet and Arrow"
 
 
 def read_part(part: Part, wanted: Wanted, *, skip: int) -> Iterator[tuple[int, Row]]:
@@ -58,7 +55,8 @@ def _rows(part: Part, wanted: Wanted, data: Bytes, skip: int) -> Iterator[tuple[
         yield from read(part, wanted, data.file, skip)
         return
     if (other := foreign(head)) is not None:
-        raise BadFileError(f"is {other}, which is not read; {_READ}", part.first_row)
+        why = f"is {other}, which is not read; UTF-8 is, in gzip or Zstandard too, and Parquet and Arrow"
+        raise BadFileError(why, part.first_row)
     data.check()
     name = bare(part.path)
     if part.path.lower().endswith(COLUMNS):

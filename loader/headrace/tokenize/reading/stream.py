@@ -21,7 +21,7 @@ _NO_FRAME: Final = re.compile("incorrect header check|unknown compression method
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE: Final = b"\x2a\x4d\x18"
-HEAD_BYTES: Final = 16
+_HEAD_BYTES: Final = 16
 "how much of a file's beginning says what it is"
 _FOREIGN: Final = tuple(
     (re.compile(begins), name)
@@ -40,13 +40,13 @@ _FOREIGN: Final = tuple(
 
 
 def head_of(file: File) -> bytes:
-    """The first `HEAD_BYTES` bytes of a file, or all it has."""
-    return file.read(0, min(HEAD_BYTES, file.size_bytes)).tobytes()
+    """The first bytes of a file, as many as say what it is."""
+    return file.read(0, min(_HEAD_BYTES, file.size_bytes)).tobytes()
 
 
-def is_compressed(head: bytes) -> bool:
-    """Whether a file that begins so is compressed, several frames and skippable ones included."""
-    return _codec(head) is not None
+def is_plain(head: bytes) -> bool:
+    """Whether the bytes of a file that begins so are its text: neither compressed nor `foreign`."""
+    return _codec(head) is None and foreign(head) is None
 
 
 def foreign(head: bytes) -> str | None:
