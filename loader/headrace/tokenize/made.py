@@ -35,9 +35,10 @@ def _is_named_so(last: str) -> bool:
 
 
 def _is_in(name: str, folders: set[str]) -> bool:
-    """Directly, or in the folder of a source with a name."""
-    folder = _real(_split(name)[0])
-    return folder in folders or _split(folder)[0] in folders
+    """Shards of a source with a name lie one folder below the books."""
+    folder, last = _split(name)
+    here = _real(folder)
+    return here in folders or (last not in _BOOKS and _split(here)[0] in folders)
 
 
 def _split(name: str) -> tuple[str, str]:

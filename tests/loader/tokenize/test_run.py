@@ -71,6 +71,13 @@ def test_what_it_made_is_never_its_input(raw: Path, tokenizer: str, tmp_path: Pa
         tokenize(str(raw / "earlier"), tokenizer, tmp_path / "third")
 
 
+def test_text_that_is_called_like_a_book_is_read_outside_the_folder_of_shards(tokenizer: str, tmp_path: Path) -> None:
+    write_lines(tmp_path / "raw" / "manifest.json", [text(0)])
+    for _ in range(2):
+        summary = tokenize(str(tmp_path), tokenizer, tmp_path, options=SMALL)
+        assert summary.total.documents == 1
+
+
 def test_an_empty_input_is_refused(tokenizer: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="an input is empty"):
         tokenize("", tokenizer, tmp_path / "out")
